@@ -1,0 +1,3 @@
+//! The binary `charter`: the server and its clients.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What may happen: commands, their guards, and the events they become.

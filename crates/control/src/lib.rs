@@ -1,0 +1,1 @@
+//! Use cases: the writer, the readers, sign-in, clocks.

@@ -1,0 +1,1 @@
+//! Policy test files: read, build, ask, compare.

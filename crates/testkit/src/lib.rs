@@ -1,0 +1,1 @@
+//! Builders, fixed clock and ids, the naive model, the workload generator.

@@ -1,0 +1,3 @@
+//! Schemas, OpenAPI, layers, tidy.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! As-of, diff, verify, rebuild, export, import.
