@@ -1,1 +1,33 @@
 //! Ports of all that is kept, in memory, with the hash chain and one conformance suite.
+//!
+//! Layer 2. Owns what a database must offer to hold a log of events and the secrets beside it ([`LogStore`],
+//! [`SecretStore`], [`SnapshotStore`]), the chain that ties the events together ([`chain`]), the check of a whole log
+//! ([`verify`]), and the suite every database must pass ([`conformance`]). Must not know any database, what events
+//! mean, or who asks: nothing here reads a clock or makes up an id.
+
+pub mod chain;
+pub mod conformance;
+mod error;
+mod limits;
+mod log;
+pub mod memory;
+mod secrets;
+mod snapshot;
+pub mod snapshot_files;
+pub mod verify;
+
+pub use chain::{Chain, ChainError};
+pub use error::{BoxError, Fault, StoreError, What};
+pub use limits::*;
+pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
+pub use memory::MemoryStore;
+pub use secrets::{
+    CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
+    SecretStore, SecretWrite, UserKey,
+};
+pub use snapshot::{Ignored, Loaded, Snapshot, SnapshotHeader, SnapshotStore, Wanted};
+
+/// All that is kept, as one object: `Arc<dyn Store>`.
+pub trait Store: LogStore + SecretStore + SnapshotStore {}
+
+impl<T: LogStore + SecretStore + SnapshotStore> Store for T {}

@@ -1,0 +1,152 @@
+//! What can go wrong with what is kept. Owns the one error type of the ports and the faults of a damaged log; must
+//! not know any database's own errors beyond their being a source.
+
+use charter_events::Offset;
+
+/// An error of a database, as a source.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why something could not be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store can't be reached, is busy beyond its time limit, or failed on input or output. Trying again may help.
+    #[error("the store is unavailable: {what}")]
+    Unavailable {
+        /// What was being done.
+        what: &'static str,
+        /// What the database said.
+        #[source]
+        source: Option<BoxError>,
+    },
+    /// The log, or the file it is in, is not what was written.
+    #[error(transparent)]
+    Damaged(#[from] Fault),
+    /// The batch does not continue the log: another writer was faster, or the batch was not made for this log.
+    #[error("the log ends at offset {head}, the batch continues offset {continues}")]
+    HeadMoved {
+        /// Where the log ends.
+        head: Offset,
+        /// What the batch was made for.
+        continues: Offset,
+    },
+    /// The database was written by a newer build.
+    #[error("the database has schema {found}, this build knows schemas up to {known}; use the newer build")]
+    TooNew {
+        /// The database's schema.
+        found: i64,
+        /// The newest schema this build knows.
+        known: i64,
+    },
+    /// Another server has the store open.
+    #[error("`{0}` is in use by another server; stop it first, or give this one a folder of its own")]
+    InUse(String),
+    /// Not a store of ours, or not where it should be.
+    #[error("`{place}` can't be opened as a store: {why}")]
+    NotAStore {
+        /// The folder or file.
+        place: String,
+        /// What is wrong with it.
+        why: String,
+        /// What the database or the file system said.
+        #[source]
+        source: Option<BoxError>,
+    },
+    /// No space left; nothing of the append was kept.
+    #[error("the store is full: no space is left on its disk")]
+    Full,
+    /// The store was opened for reading.
+    #[error("the store is open for reading only")]
+    ReadOnly,
+    /// The request itself is wrong; a mistake of the program that calls.
+    #[error("refused by the store: {0}")]
+    Refused(String),
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl StoreError {
+    /// A stable word for logs, metrics and clients.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unavailable { .. } => "store_unavailable",
+            Self::Damaged(_) => "log_damaged",
+            Self::HeadMoved { .. } => "head_moved",
+            Self::TooNew { .. } => "store_too_new",
+            Self::InUse(_) => "store_in_use",
+            Self::NotAStore { .. } => "not_a_store",
+            Self::Full => "store_full",
+            Self::ReadOnly => "store_read_only",
+            Self::Refused(_) => "store_refused",
+            Self::Closed => "store_closed",
+        }
+    }
+
+    /// An [`StoreError::Unavailable`] with its cause.
+    pub fn unavailable(what: &'static str, source: impl Into<BoxError>) -> Self {
+        Self::Unavailable { what, source: Some(source.into()) }
+    }
+
+    /// The fault, when the store is damaged.
+    pub const fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Damaged(fault) => Some(fault),
+            _ => None,
+        }
+    }
+}
+
+/// The first thing found wrong with a log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the log is damaged at offset {offset}: {what}")]
+pub struct Fault {
+    /// The first bad offset; 0 when it is not known which.
+    pub offset: Offset,
+    /// What is wrong there.
+    pub what: What,
+}
+
+impl Fault {
+    /// A fault at an offset.
+    pub const fn new(offset: Offset, what: What) -> Self {
+        Self { offset, what }
+    }
+}
+
+/// What is wrong with a log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum What {
+    /// The record does not have the hash stored beside it.
+    #[error("the event does not match its hash")]
+    HashMismatch,
+    /// The record does not name its predecessor's hash.
+    #[error("the event does not follow from its predecessor")]
+    BrokenLink,
+    /// No event has this offset, though later ones exist or the head says so.
+    #[error("the event is missing")]
+    Missing,
+    /// Two events, or events out of order.
+    #[error("offset {found} stands where this one should")]
+    Unordered {
+        /// What stands there.
+        found: Offset,
+    },
+    /// The event's place in its command does not follow from its predecessor's.
+    #[error("the event's place in its command does not follow from its predecessor's")]
+    CommandIndex,
+    /// Recorded before its predecessor.
+    #[error("the event was recorded before its predecessor")]
+    TimeGoesBack,
+    /// The row can't be read as an event.
+    #[error("the event can't be read: {0}")]
+    Unreadable(String),
+    /// The head row names another hash or time than the event at its offset.
+    #[error("the recorded head does not match the last event")]
+    HeadMismatch,
+    /// An event lies beyond the recorded head.
+    #[error("the event lies beyond the recorded head")]
+    BeyondHead,
+    /// The database file itself is damaged.
+    #[error("the database file is damaged: {0}")]
+    File(String),
+}
