@@ -1,1 +1,28 @@
 //! The state of an installation, folded from its events, and the questions asked of it.
+//!
+//! [`Policy`] is *the* state: the writer decides against it, every reader answers from it, replay folds it to any past
+//! offset. It is persistent (copy on write): a clone costs next to nothing and never sees later events. Inside, every
+//! user, group, role, object, key, type and grant has a dense index that is never used again; ids are looked up once
+//! per question.
+//!
+//! Pure and synchronous. Must not know where events come from, how commands are decided, or how answers travel.
+
+mod access_control;
+mod answers;
+mod caller;
+mod error;
+mod policy;
+mod views;
+
+pub use access_control::{AccessControl, AccessError, At};
+pub use answers::{
+    AllowedObjects, Because, Decision, EffectiveEntry, EffectiveState, Holder, LACKING_ITEMS_MAX, Lacking, Page, Position, Span,
+    SubjectKind, Verdict, WhoCan,
+};
+pub use caller::Caller;
+pub use error::{FoldError, SnapshotError};
+pub use policy::Policy;
+pub use views::{
+    ContentView, GrantView, GroupView, ObjectTypeView, ObjectView, PermissionView, RoleView, TokenView, UserStatus,
+    UserView,
+};
