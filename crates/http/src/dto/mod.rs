@@ -1,0 +1,28 @@
+//! What goes over the wire: one struct for each request and response body, written and read by server and client
+//! alike. Shapes only: nothing here knows where the data comes from.
+//!
+//! Requests refuse unknown members. Responses may gain members, so readers must ignore what they don't know.
+
+mod access;
+mod catalog;
+mod common;
+mod grants;
+mod groups;
+mod objects;
+mod questions;
+mod roles;
+mod schema;
+mod session;
+mod users;
+
+pub use access::*;
+pub use catalog::*;
+pub use common::*;
+pub use grants::*;
+pub use groups::*;
+pub use objects::*;
+pub use questions::*;
+pub use roles::*;
+pub use schema::*;
+pub use session::*;
+pub use users::*;
