@@ -1,0 +1,1 @@
+//! Core catalog (to come).
