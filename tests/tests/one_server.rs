@@ -1,0 +1,110 @@
+//! One SQLite file, one server; and a log that was damaged is never served as if it were whole.
+
+use charter_tests::{Server, command};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_server_on_the_same_folder_refuses_and_names_it() {
+    let data = tempfile::tempdir().unwrap();
+    let first = Server::start(data.path()).await.unwrap();
+
+    let second = command(data.path()).unwrap().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(said.contains(&data.path().display().to_string()), "{said}");
+    first.set_up().await.unwrap();
+    first.stop().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_is_there_after_an_orderly_stop() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path()).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    let made = admin.post("/api/v1/groups", &json!({"slug": "ops", "name": "Ops"})).await.unwrap().expect(201).unwrap();
+    server.stop().unwrap();
+
+    let server = Server::start(data.path()).await.unwrap();
+
+    assert!(server.setup_code.is_none(), "setup stays closed once there was an administrator");
+    let admin = server.sign_in(charter_tests::ADMIN, charter_tests::PASSWORD).await.unwrap();
+    let found = admin.get("/api/v1/groups/ops").await.unwrap().expect(200).unwrap();
+    assert_eq!(found.body["id"], made.body["id"]);
+}
+
+/// Flips one byte of one event's payload behind the server's back, as a faulty disk would.
+async fn flip_a_byte(data: &std::path::Path, offset: i64) {
+    use sqlx::Connection;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(data.join("charter.db"));
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let triggers: Vec<(String,)> = sqlx::query_as("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert!(!triggers.is_empty(), "the log refuses changes");
+    for (name,) in triggers {
+        sqlx::query(sqlx::AssertSqlSafe(format!("DROP TRIGGER {name}"))).execute(&mut connection).await.unwrap();
+    }
+    let (mut payload,): (Vec<u8>,) = sqlx::query_as("SELECT payload FROM events WHERE \"offset\" = $1")
+        .bind(offset)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    payload[0] ^= 1;
+    sqlx::query("UPDATE events SET payload = $1 WHERE \"offset\" = $2")
+        .bind(payload)
+        .bind(offset)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    connection.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_at_the_head_refuses_the_start_and_names_the_offset() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path()).await.unwrap();
+    let head = server.set_up().await.unwrap().get("/api/v1/log").await.unwrap().expect(200).unwrap();
+    let head = head.body["head"].as_i64().unwrap();
+    server.stop().unwrap();
+    flip_a_byte(data.path(), head).await;
+
+    let start = command(data.path()).unwrap().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+
+    assert_eq!(start.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&start.stderr).into_owned();
+    assert!(said.contains(&head.to_string()), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_and_readiness() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path()).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    for number in 0..300 {
+        let slug = format!("g{number}");
+        admin.post("/api/v1/groups", &json!({"slug": slug, "name": slug})).await.unwrap().expect(201).unwrap();
+    }
+    server.stop().unwrap();
+    flip_a_byte(data.path(), 30).await;
+
+    let outcome = Server::start(data.path()).await;
+
+    // Found by the background pass: at once, or while the server is coming up.
+    let Ok(server) = outcome else { return };
+    let admin = server.sign_in(charter_tests::ADMIN, charter_tests::PASSWORD).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let ready = loop {
+        let ready = admin.get("/readyz").await.unwrap();
+        if ready.status == 503 {
+            break ready;
+        }
+        assert!(Instant::now() < deadline, "the damage was not found");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(ready.body.to_string().contains("30"), "{ready:?}");
+    let refused = admin.post("/api/v1/groups", &json!({"slug": "late", "name": "late"})).await.unwrap();
+    assert_eq!(refused.status, 503, "{refused:?}");
+}
