@@ -80,6 +80,11 @@ fn is_slug(text: &str) -> bool {
         && text.bytes().all(|b| lower(b) || matches!(b, b'_' | b'.' | b'-'))
 }
 
+fn is_alias(text: &str) -> bool {
+    let taken = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    (1..=128).contains(&text.len()) && text.bytes().all(taken)
+}
+
 fn is_shown_text(text: &str) -> bool {
     let chars = text.chars().count();
     (1..=128).contains(&chars) && !text.chars().any(|c| c.is_control()) && text.trim() == text
@@ -115,8 +120,8 @@ name! {
 
 name! {
     /// A short action name of an object type (`view`, `GET`, `can_read`) that stands for a permission key.
-    ActionAlias, "action alias", r"^[A-Za-z0-9_.-]{1,128}$", "it takes 1 to 128 of `A-Z`, `a-z`, `0-9`, `_`, `.` and `-`",
-    |text| (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+    ActionAlias, "action alias", r"^[A-Za-z0-9_.-]{1,128}$",
+    "it takes 1 to 128 of `A-Z`, `a-z`, `0-9`, `_`, `.` and `-`", is_alias
 }
 
 /// The namespace of the control plane's own keys.

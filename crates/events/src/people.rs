@@ -113,7 +113,8 @@ impl schemars::JsonSchema for Sealed {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "contentEncoding": "base64", "maxLength": SEALED_BYTES_MAX.div_ceil(3) * 4})
+        let chars_max = SEALED_BYTES_MAX.div_ceil(3) * 4;
+        schemars::json_schema!({"type": "string", "contentEncoding": "base64", "maxLength": chars_max})
     }
 }
 

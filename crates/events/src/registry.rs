@@ -41,8 +41,10 @@ pub enum DecodeError {
 pub struct EventType {
     /// `<area>.<past tense>`.
     pub name: &'static str,
-    /// The current version.
+    /// The version written today.
     pub schema: u16,
+    /// Versions of the past, which are read as today's.
+    pub upcast: &'static [u16],
     /// The name of the payload's struct, for documents.
     pub payload: &'static str,
 }
@@ -56,7 +58,12 @@ macro_rules! registry {
 
         /// Every event type, in the order of the registry.
         pub const EVENT_TYPES: &[EventType] = &[
-            $(EventType { name: $name, schema: $version, payload: stringify!($variant) }),+
+            $(EventType {
+                name: $name,
+                schema: $version,
+                upcast: &[$($($old),+)?],
+                payload: stringify!($variant),
+            }),+
         ];
 
         impl Event {
@@ -86,7 +93,8 @@ macro_rules! registry {
                 match type_name {
                     $($name => match schema {
                         $version => serde_json::from_slice::<$variant>(payload).map(Self::$variant),
-                        $($($old => serde_json::from_slice::<$old_type>(payload).map(|old| Self::$variant(old.into())),)+)?
+                        $($($old => serde_json::from_slice::<$old_type>(payload)
+                            .map(|old| Self::$variant(old.into())),)+)?
                         _ => return Err(DecodeError::UnknownSchema { type_name: type_name.to_owned(), schema }),
                     }
                     .map_err(|source| DecodeError::Payload { type_name: $name, source }),)+
@@ -101,10 +109,13 @@ macro_rules! registry {
             }
         })+
 
-        /// The JSON Schema of every current payload: type name, version, schema.
+        /// The JSON Schema of every version of every payload: type name, version, schema.
         #[cfg(feature = "schema")]
         pub fn schemas() -> Vec<(&'static str, u16, schemars::Schema)> {
-            vec![$(($name, $version, schemars::schema_for!($variant))),+]
+            vec![
+                $($($(($name, $old, schemars::schema_for!($old_type)),)+)?
+                ($name, $version, schemars::schema_for!($variant)),)+
+            ]
         }
     };
 }
@@ -150,3 +161,6 @@ registry! {
     "credential.session_ended" v 1 CredentialSessionEnded;
     "credential.sessions_ended" v 1 CredentialSessionsEnded;
 }
+
+#[cfg(test)]
+pub mod upcasting;

@@ -47,7 +47,8 @@ payload! {
 }
 
 payload! {
-    /// Permissions came into the catalog, or changed their description or object types; a deprecated one is current again.
+    /// Permissions came into the catalog, or changed their description or object types; a deprecated one is current
+    /// again.
     PermissionsRegistered {
         /// Whose keys.
         namespace: Namespace,
@@ -70,7 +71,8 @@ payload! {
 }
 
 payload! {
-    /// Permissions left the catalog. What they are stripped from stands beside it as events of their own; denies keep them.
+    /// Permissions left the catalog. What they are stripped from stands beside it as events of their own; denies keep
+    /// them.
     PermissionsRemoved {
         /// Whose keys.
         namespace: Namespace,
