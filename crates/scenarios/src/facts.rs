@@ -3,9 +3,9 @@
 
 use crate::{
     build::Names,
-    file::{GrantEntry, ObjectEntry, Scenario},
+    file::{GrantEntry, ObjectEntry, Scenario, UserEntry},
     refused::Problem,
-    words::{GrantName, ObjectRef, SubjectRef},
+    words::{GrantName, ObjectRef, Status, SubjectRef},
 };
 use charter_events::{
     Content, DisplayName, Effect, Event, GrantId, GrantIssued, GroupCreated, GroupMemberAdded,
@@ -93,12 +93,13 @@ impl Writer {
                 object_types: object_types.into_iter().collect(),
             });
         }
+        self.object_types(scenario)?;
         for (namespace, mut permissions) in definitions {
             permissions.sort_by(|a, b| a.key.cmp(&b.key));
             let namespace = namespace.parse().map_err(|_| Problem::item("catalog", 0, "no namespace"))?;
             self.push(PermissionsRegistered { namespace, revision: None, permissions });
         }
-        self.object_types(scenario)
+        Ok(())
     }
 
     fn roles(&mut self, scenario: &Scenario) -> Result<(), Problem> {
@@ -175,13 +176,13 @@ impl Writer {
         }
         for index in parents_first(scenario)? {
             if let Some(entry) = scenario.objects.get(index) {
-                self.object(entry, index)?;
+                self.object(scenario, entry, index)?;
             }
         }
         Ok(())
     }
 
-    fn object(&mut self, entry: &ObjectEntry, index: usize) -> Result<(), Problem> {
+    fn object(&mut self, scenario: &Scenario, entry: &ObjectEntry, index: usize) -> Result<(), Problem> {
         let refused = |reason: String| Problem::item("objects", index, reason);
         let name = reference(entry);
         let object = self.names.object(&name).ok_or_else(|| refused("it has no id".to_owned()))?;
@@ -193,6 +194,11 @@ impl Writer {
                 Some(user.ok_or_else(|| refused(format!("there is no user `{owner}`")))?)
             }
         };
+        let erased =
+            |user: &&UserEntry| Some(&user.name) == entry.owner.as_ref() && user.status == Status::Erased;
+        if let Some(user) = scenario.users.iter().find(erased) {
+            return Err(refused(format!("user `{}` is erased and owns nothing", user.name)));
+        }
         let external_id = entry.name.as_str().parse().map_err(|error| refused(format!("{error}")))?;
         let shown = self.display(&entry.name);
         self.push(ObjectCreated {
