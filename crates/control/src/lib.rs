@@ -1,1 +1,45 @@
 //! Use cases: the writer, the readers, sign-in, clocks.
+//!
+//! Layer 3. The only place that ties decide → append → publish, and the only one that sees personal data in the clear
+//! or a secret. Must not know HTTP, a command line, or a particular database.
+
+mod access;
+mod cache;
+mod clock;
+mod config;
+mod control;
+mod error;
+#[cfg(any(test, feature = "failpoints"))]
+pub mod failpoints;
+mod health;
+mod identity;
+mod load;
+mod profiles;
+mod published;
+mod request;
+mod resolve;
+mod runner;
+mod seal;
+mod secret;
+mod snapshots;
+mod start;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod writer;
+
+pub use access::AccessControl;
+pub use clock::{Clock, SystemClock};
+pub use config::{Config, Progress, ProgressFn, SignInLimits};
+pub use control::{Control, Started};
+pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
+pub use health::{NotReady, Readiness};
+pub use identity::{
+    AuthError, Authenticated, Credential, IssuedToken, NewToken, NewUser, PASSWORD_CHARS_MAX,
+    PASSWORD_CHARS_MIN, ProfilePatch, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError,
+    SignedIn, TOKEN_PREFIX, TokenInfo,
+};
+pub use load::{Folded, LoadError, fold_log};
+pub use request::{Receipt, Request, RequestMeta};
+pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
+pub use secret::SecretText;

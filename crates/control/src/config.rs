@@ -1,0 +1,118 @@
+//! What can be set about a running control plane. Every bound has its unit in its name.
+
+use crate::clock::{Clock, SystemClock};
+use charter_commands::Limits;
+use charter_events::{DisplayName, Offset};
+use std::{sync::Arc, time::Duration};
+
+/// How far a start has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// The last event folded.
+    pub done: Offset,
+    /// The last event there is.
+    pub total: Offset,
+}
+
+/// Told now and then how far a start has come.
+pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// Bounds on guessing passwords. A bucket holds `burst` attempts and gains one each `refill`.
+#[derive(Debug, Clone, Copy)]
+pub struct SignInLimits {
+    /// Attempts at one name at once.
+    pub per_name_burst: u32,
+    /// How long until one more attempt at the name.
+    pub per_name_refill: Duration,
+    /// Attempts at all names together at once.
+    pub overall_burst: u32,
+    /// How long until one more attempt at any name.
+    pub overall_refill: Duration,
+    /// How many passwords are hashed at the same time.
+    pub hashing_at_once_max: usize,
+    /// How many sign-ins wait for their turn.
+    pub hashing_waiting_max: usize,
+}
+
+impl Default for SignInLimits {
+    fn default() -> Self {
+        Self {
+            per_name_burst: 10,
+            per_name_refill: Duration::from_secs(15),
+            overall_burst: 200,
+            overall_refill: Duration::from_millis(50),
+            hashing_at_once_max: 2,
+            hashing_waiting_max: 64,
+        }
+    }
+}
+
+/// What can be set about a running control plane.
+#[derive(Clone)]
+pub struct Config {
+    /// How a new installation is shown.
+    pub installation_name: Option<DisplayName>,
+    /// Bounds of the model.
+    pub limits: Limits,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Told how far a start has come.
+    pub progress: Option<ProgressFn>,
+    /// How many commands may wait for the writer.
+    pub queue_commands_max: usize,
+    /// How many commands one transaction takes.
+    pub batch_commands_max: usize,
+    /// How long a read waits for the version it asked for.
+    pub version_wait: Duration,
+    /// A snapshot is written after so many events …
+    pub snapshot_every_events: u64,
+    /// … and looked for this often.
+    pub snapshot_check_every: Duration,
+    /// How often the clock's own work is done: expiries, old answers, last uses.
+    pub housekeeping_every: Duration,
+    /// How often the log is asked for what other servers appended; never when only one server can write.
+    pub follow_every: Option<Duration>,
+    /// The whole log is verified this long after the last time, and once after start; never when absent.
+    pub verify_every: Option<Duration>,
+    /// How many events a second the background verification reads.
+    pub verify_events_per_second: u32,
+    /// How long a session lasts, whatever happens in it.
+    pub session_length: Duration,
+    /// Bounds on guessing passwords.
+    pub sign_in: SignInLimits,
+    /// Whether a setup code is made while there never was an administrator.
+    pub make_setup_code: bool,
+    /// Guards a test takes out, to see that it notices.
+    #[cfg(test)]
+    pub removed: charter_commands::Guards,
+    /// What a test wants done at each step of the writer.
+    #[cfg(any(test, feature = "failpoints"))]
+    pub hooks: Option<Arc<dyn crate::failpoints::Hooks>>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            installation_name: None,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock),
+            progress: None,
+            queue_commands_max: 4_096,
+            batch_commands_max: 128,
+            version_wait: Duration::from_secs(5),
+            snapshot_every_events: 50_000,
+            snapshot_check_every: Duration::from_secs(60),
+            housekeeping_every: Duration::from_secs(10),
+            follow_every: None,
+            verify_every: Some(Duration::from_secs(24 * 3_600)),
+            verify_events_per_second: 20_000,
+            session_length: Duration::from_secs(12 * 3_600),
+            sign_in: SignInLimits::default(),
+            make_setup_code: true,
+            #[cfg(test)]
+            removed: charter_commands::Guards::NONE,
+            #[cfg(any(test, feature = "failpoints"))]
+            hooks: None,
+        }
+    }
+}

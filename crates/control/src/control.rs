@@ -1,0 +1,166 @@
+//! The handle everything goes through: reads of the published policy, commands to the writer, the end.
+
+use crate::{
+    config::Config,
+    error::{CommandError, StartError, VersionNotReached},
+    health::{Health, NotReady, Readiness},
+    identity::Identity,
+    profiles::Profiles,
+    published::Published,
+    request::{Receipt, Request},
+    seal::Sealing,
+    secret::SecretText,
+    snapshots, writer,
+};
+use charter_commands::Limits;
+use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
+use charter_policy::Policy;
+use charter_store::{Store, StoreError};
+use std::sync::Arc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// A running control plane. Clones are the same one.
+#[derive(Clone)]
+pub struct Control {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// A control plane that has just started.
+pub struct Started {
+    /// The control plane.
+    pub control: Control,
+    /// To be shown once: whoever has it may make himself the first administrator. None once there ever was one.
+    pub setup_code: Option<SecretText>,
+    /// The version of the snapshot the start began with; none when the whole log was read.
+    pub from_snapshot: Option<Offset>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) config: Config,
+    pub(crate) published: Published,
+    pub(crate) health: Health,
+    pub(crate) queue: writer::Queue,
+    pub(crate) sealing: Sealing,
+    pub(crate) profiles: Profiles,
+    pub(crate) identity: Identity,
+    pub(crate) cursor_key: [u8; 32],
+    pub(crate) last_snapshot: snapshots::Last,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Inner {
+    /// The later of the clock and the last record, so that a clock that steps back undoes no expiry.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.config.clock.now().max(self.published.load().head.recorded_at)
+    }
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("version", &self.inner.published.version()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Started {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Started").field("control", &self.control).finish_non_exhaustive()
+    }
+}
+
+impl Control {
+    /// Starts a control plane on a store: folds the log, prepares an empty one, registers core's catalog, and starts
+    /// the writer and the background tasks. Needs a tokio runtime with time enabled.
+    ///
+    /// # Errors
+    /// [`StartError`]: a log that is damaged or not known to this build, or a store that refuses.
+    pub async fn start(store: Arc<dyn Store>, config: Config) -> Result<Started, StartError> {
+        crate::start::start(store, config).await
+    }
+
+    /// The newest policy. One request takes it once and answers from it throughout.
+    pub fn policy(&self) -> Arc<Policy> {
+        self.inner.published.policy()
+    }
+
+    /// The moment questions are judged at.
+    pub fn now(&self) -> Timestamp {
+        self.inner.now()
+    }
+
+    /// The newest policy, which is at least at this version; waits for it, bounded.
+    ///
+    /// # Errors
+    /// [`VersionNotReached`] when the bound has passed.
+    pub async fn at_least(&self, version: Offset) -> Result<Arc<Policy>, VersionNotReached> {
+        self.inner.published.at_least(version, self.inner.config.version_wait).await
+    }
+
+    /// The end of the log as published: log id, version, hash, time.
+    pub fn head(&self) -> Head {
+        self.inner.published.load().head
+    }
+
+    /// Which log this is.
+    pub fn log_id(&self) -> LogId {
+        self.head().log_id
+    }
+
+    /// The bounds of the model in force.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.config.limits
+    }
+
+    /// Whether this server may be asked, and why not.
+    pub fn readiness(&self) -> Readiness {
+        Readiness { version: self.inner.published.version(), not_ready: self.inner.health.get() }
+    }
+
+    /// Authenticates list cursors.
+    pub fn cursor_key(&self) -> &[u8; 32] {
+        &self.inner.cursor_key
+    }
+
+    /// Events after an offset, ascending, up to the published version; at most `READ_EVENTS_MAX` of the store.
+    ///
+    /// # Errors
+    /// When the store can't be read.
+    pub async fn events(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let version = self.inner.published.version();
+        let visible = version.get().saturating_sub(after.get());
+        let limit =
+            limit.min(charter_store::READ_EVENTS_MAX).min(usize::try_from(visible).unwrap_or(usize::MAX));
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        self.inner.store.read(after, limit).await
+    }
+
+    /// Hands a command to the writer and waits for its answer. Once it is queued it is carried out whether or not
+    /// anyone still waits.
+    ///
+    /// # Errors
+    /// [`CommandError`].
+    pub async fn submit(&self, request: Request) -> Result<Receipt, CommandError> {
+        writer::submit(&self.inner, request).await
+    }
+
+    /// Tells what a command would append, decided against the newest policy; nothing is written.
+    ///
+    /// # Errors
+    /// [`CommandError::Refused`] as the writer would refuse it.
+    pub fn preview(&self, request: &Request) -> Result<charter_commands::Decided, CommandError> {
+        writer::try_on(&self.inner, &self.policy(), request).map_err(CommandError::Refused)
+    }
+
+    /// Completes the commands that are queued, writes a snapshot and ends all tasks. Later commands are refused.
+    pub async fn shutdown(self) {
+        self.inner.health.fail(NotReady::Stopping);
+        self.inner.stop.cancel();
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        crate::identity::flush_last_uses(&self.inner).await;
+        snapshots::write_if_newer(&self.inner).await;
+    }
+}

@@ -1,0 +1,130 @@
+//! Whether this server may be asked, and what stopped it. A fault in the log is for ever; a store that can't be
+//! reached may come back.
+
+use charter_events::Offset;
+use std::sync::{Mutex, PoisonError};
+
+/// Why a server is not ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// The log is not what was written; writes have stopped.
+    #[error("the log is damaged at offset {offset}")]
+    Damaged {
+        /// The first bad offset.
+        offset: Offset,
+    },
+    /// The log holds an event this build can't read; it stopped before it.
+    #[error("the event at offset {offset} is not known to this version")]
+    UnknownEvent {
+        /// The event's offset.
+        offset: Offset,
+    },
+    /// The log holds an event that contradicts those before it.
+    #[error("the event at offset {offset} contradicts those before it")]
+    Inconsistent {
+        /// The event's offset.
+        offset: Offset,
+    },
+    /// The store can't be reached at the moment.
+    #[error("the store can't be reached")]
+    StoreUnavailable,
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    Stopping,
+}
+
+impl NotReady {
+    /// The stable code of the reason.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Damaged { .. } => "log_damaged",
+            Self::UnknownEvent { .. } => "event_unknown",
+            Self::Inconsistent { .. } => "log_inconsistent",
+            Self::StoreUnavailable => "store_unavailable",
+            Self::Stopping => "stopping",
+        }
+    }
+
+    /// What a refused command says of it.
+    pub(crate) const fn reason(&self) -> &'static str {
+        match self {
+            Self::Damaged { .. } => "the log is damaged",
+            Self::UnknownEvent { .. } => "the log holds an event this version doesn't know",
+            Self::Inconsistent { .. } => "the log contradicts itself",
+            Self::StoreUnavailable => "the store can't be reached",
+            Self::Stopping => "the server is shutting down",
+        }
+    }
+
+    const fn lasts(&self) -> bool {
+        !matches!(self, Self::StoreUnavailable)
+    }
+}
+
+/// Whether a server is ready, and at which version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Readiness {
+    /// The policy version decisions are made at.
+    pub version: Offset,
+    /// Why it is not ready; ready when absent.
+    pub not_ready: Option<NotReady>,
+}
+
+impl Readiness {
+    /// Whether it may be asked.
+    pub const fn is_ready(&self) -> bool {
+        self.not_ready.is_none()
+    }
+}
+
+/// The reason, if any. The first lasting reason stays.
+#[derive(Debug, Default)]
+pub(crate) struct Health(Mutex<Option<NotReady>>);
+
+impl Health {
+    pub(crate) fn get(&self) -> Option<NotReady> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What forbids writing. A store that could not be reached is simply tried again.
+    pub(crate) fn forbids_writing(&self) -> Option<NotReady> {
+        self.get().filter(NotReady::lasts)
+    }
+
+    pub(crate) fn fail(&self, reason: NotReady) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.is_none_or(|known| !known.lasts()) && *now != Some(reason) {
+            tracing::error!(code = reason.code(), %reason, "not ready");
+            *now = Some(reason);
+        }
+    }
+
+    /// The store answered.
+    pub(crate) fn store_answered(&self) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if *now == Some(NotReady::StoreUnavailable) {
+            tracing::info!("the store answers again");
+            *now = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_log_stays_damaged_when_the_store_answers() {
+        let health = Health::default();
+        let damaged = NotReady::Damaged { offset: Offset::new(3).unwrap() };
+        health.fail(NotReady::StoreUnavailable);
+        health.store_answered();
+        assert_eq!(health.get(), None);
+        health.fail(NotReady::StoreUnavailable);
+        health.fail(damaged);
+        health.fail(NotReady::Stopping);
+        health.store_answered();
+        assert_eq!(health.get(), Some(damaged));
+        assert_eq!(health.forbids_writing(), Some(damaged));
+    }
+}

@@ -1,0 +1,251 @@
+//! Who a bearer secret speaks for. The store is asked once for each secret; whether it is still good is judged from
+//! the policy at every request, so a revoked token or a suspended user stops with the next version.
+
+use super::{SECRET_BYTES, SESSION_PREFIX, TOKEN_PREFIX, hash_of};
+use crate::control::{Control, Inner};
+use charter_events::{SessionId, Timestamp, TokenId, UserId};
+use charter_policy::{Caller, Policy};
+use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+use uuid::Uuid;
+
+/// The length of 32 bytes in unpadded base64url.
+const SECRET_CHARS: usize = (SECRET_BYTES * 8).div_ceil(6);
+/// How long a hash that was no credential's is taken to be none.
+const UNKNOWN_MICROS: i64 = 60 * 1_000_000;
+/// A use is noted again only this much later.
+const USE_NOTED_MICROS: i64 = 60 * 1_000_000;
+/// How many uses wait to be written; more are not noted.
+const USES_MAX: usize = 50_000;
+/// How many uses are written at once.
+const USES_WRITTEN_MAX: usize = 1_000;
+
+/// Why a bearer secret lets nobody in. Clients see one refusal (401) for all but the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// It has not the form of a secret.
+    #[error("this is no credential")]
+    Malformed,
+    /// It is no session's and no token's.
+    #[error("the credential is not known")]
+    Unknown,
+    /// It has expired, was revoked or ended, or its user is not active.
+    #[error("the credential works no longer")]
+    Ended,
+    /// The store can't be asked (503).
+    #[error("credentials can't be checked now")]
+    Unavailable,
+}
+
+/// By what somebody authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Credential {
+    /// A session.
+    Session(SessionId),
+    /// An API token.
+    Token(TokenId),
+}
+
+/// Somebody who authenticated.
+#[derive(Debug, Clone)]
+pub struct Authenticated {
+    /// As whom commands and questions are judged.
+    pub caller: Caller,
+    /// The user.
+    pub user: UserId,
+    /// By what.
+    pub credential: Credential,
+    /// The credential works until just before this moment.
+    pub expires_at: Option<Timestamp>,
+    pub(super) hash: SecretHash,
+}
+
+/// A row of the store, and when its last use was noted.
+#[derive(Clone)]
+pub(super) struct Known {
+    row: Arc<CredentialRow>,
+    noted: Arc<AtomicI64>,
+}
+
+/// Uses that are not written yet.
+#[derive(Default)]
+pub(super) struct LastUses(Mutex<HashMap<Uuid, Timestamp>>);
+
+impl Control {
+    /// Who a bearer secret speaks for, as of the newest policy.
+    ///
+    /// # Errors
+    /// [`AuthError`].
+    pub async fn authenticate(&self, secret: &str) -> Result<Authenticated, AuthError> {
+        let kind = kind_of(secret).ok_or(AuthError::Malformed)?;
+        let hash = hash_of(secret);
+        let now = self.now();
+        let known = self.known_credential(&hash, kind, now).await?;
+        let authenticated = judge(&self.policy(), &known.row, SecretHash::new(hash), now)?;
+        self.inner.identity.uses.note(&known, now);
+        Ok(authenticated)
+    }
+
+    /// Whether a credential that was good still is: for whoever holds a connection open.
+    pub async fn is_still_good(&self, authenticated: &Authenticated) -> bool {
+        let kind = match authenticated.credential {
+            Credential::Session(_) => CredentialKind::Session,
+            Credential::Token(_) => CredentialKind::Token,
+        };
+        let hash = *authenticated.hash.expose();
+        let now = self.now();
+        match self.known_credential(&hash, kind, now).await {
+            Ok(known) => judge(&self.policy(), &known.row, authenticated.hash.clone(), now).is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    async fn known_credential(
+        &self,
+        hash: &[u8; 32],
+        kind: CredentialKind,
+        now: Timestamp,
+    ) -> Result<Known, AuthError> {
+        let identity = &self.inner.identity;
+        if let Some(known) = identity.known.get(hash) {
+            return Ok(known);
+        }
+        if identity.unknown.get(hash).is_some_and(|until| now < until) {
+            return Err(AuthError::Unknown);
+        }
+        match self.inner.store.credential(&SecretHash::new(*hash)).await {
+            Ok(Some(row)) if row.kind == kind => {
+                let known = Known::new(row);
+                identity.known.insert(*hash, known.clone());
+                Ok(known)
+            }
+            Ok(_) => {
+                identity.unknown.insert(*hash, now.saturating_add_micros(UNKNOWN_MICROS));
+                Err(AuthError::Unknown)
+            }
+            Err(error) => {
+                tracing::error!(%error, "a credential can't be looked up");
+                Err(AuthError::Unavailable)
+            }
+        }
+    }
+
+    /// A credential this server has just made or changed.
+    pub(super) fn learn_credential(&self, hash: &SecretHash, row: CredentialRow) {
+        let identity = &self.inner.identity;
+        identity.unknown.remove(hash.expose());
+        identity.known.insert(*hash.expose(), Known::new(row));
+    }
+}
+
+impl Known {
+    fn new(row: CredentialRow) -> Self {
+        let noted = row.last_used.map_or(i64::MIN, Timestamp::as_micros);
+        Self { row: Arc::new(row), noted: Arc::new(AtomicI64::new(noted)) }
+    }
+}
+
+/// The kind a secret says it is of; none when it has not the form of one.
+fn kind_of(secret: &str) -> Option<CredentialKind> {
+    let (kind, rest) = match (secret.strip_prefix(SESSION_PREFIX), secret.strip_prefix(TOKEN_PREFIX)) {
+        (Some(rest), _) => (CredentialKind::Session, rest),
+        (_, Some(rest)) => (CredentialKind::Token, rest),
+        (None, None) => return None,
+    };
+    let fits = rest.len() == SECRET_CHARS
+        && rest.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    fits.then_some(kind)
+}
+
+/// Whether a credential is good, from the facts of the log.
+fn judge(
+    policy: &Policy,
+    row: &CredentialRow,
+    hash: SecretHash,
+    now: Timestamp,
+) -> Result<Authenticated, AuthError> {
+    let has_ended = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
+    if has_ended(row.expires_at) || !policy.user(row.user).is_some_and(|user| user.is_active()) {
+        return Err(AuthError::Ended);
+    }
+    let (credential, ceiling, expires_at) = match row.kind {
+        CredentialKind::Session => {
+            let session = SessionId::new(row.id);
+            if policy.session_is_ended(session, row.user, row.began) {
+                return Err(AuthError::Ended);
+            }
+            (Credential::Session(session), None, row.expires_at)
+        }
+        CredentialKind::Token => {
+            let id = TokenId::new(row.id);
+            let token = policy.token(id).filter(|token| token.user == row.user).ok_or(AuthError::Ended)?;
+            if has_ended(token.expires_at) {
+                return Err(AuthError::Ended);
+            }
+            (Credential::Token(id), token.mask.cloned(), token.expires_at)
+        }
+    };
+    let caller = Caller::User { id: row.user, ceiling };
+    Ok(Authenticated { caller, user: row.user, credential, expires_at, hash })
+}
+
+impl LastUses {
+    fn note(&self, known: &Known, now: Timestamp) {
+        let now_micros = now.as_micros();
+        let noted = known.noted.load(Ordering::Relaxed);
+        if now_micros.saturating_sub(noted) < USE_NOTED_MICROS {
+            return;
+        }
+        known.noted.store(now_micros, Ordering::Relaxed);
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if uses.len() < USES_MAX {
+            uses.insert(known.row.id, now);
+        }
+    }
+
+    fn take(&self) -> HashMap<Uuid, Timestamp> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Writes the last uses noted so far. A failure loses them; nothing depends on them.
+pub(crate) async fn flush_last_uses(inner: &Inner) {
+    let uses: Vec<SecretWrite> = inner
+        .identity
+        .uses
+        .take()
+        .into_iter()
+        .map(|(id, at)| SecretWrite::TouchCredential { id, at })
+        .collect();
+    for some in uses.chunks(USES_WRITTEN_MAX) {
+        if let Err(error) = inner.store.write_secrets(some).await {
+            return tracing::warn!(%error, "last uses of credentials were not written");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_prefix_and_43_characters_of_base64url_have_the_form_of_a_secret() {
+        let body = "A".repeat(43);
+        assert_eq!(kind_of(&format!("chs_{body}")), Some(CredentialKind::Session));
+        assert_eq!(kind_of(&format!("cht_{body}")), Some(CredentialKind::Token));
+        for text in
+            ["", "chs_", &body, &format!("chx_{body}"), &format!("chs_{body}A"), &format!("CHS_{body}")]
+        {
+            assert_eq!(kind_of(text), None, "{text}");
+        }
+        for wrong in ['=', '+', '/', ' ', '\0', 'é'] {
+            assert_eq!(kind_of(&format!("chs_{}{wrong}", "A".repeat(43 - wrong.len_utf8()))), None);
+        }
+    }
+}

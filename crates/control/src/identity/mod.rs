@@ -1,0 +1,85 @@
+//! Who is who: accounts with their names, passwords, sessions and API tokens.
+//!
+//! Each use case prepares (checks, hashes, seals, makes ids) and submits one command; what may be done is the
+//! command's to say. Secrets are kept as hashes beside the log, written in the transaction of the command.
+
+mod authenticate;
+mod limiter;
+mod passwords;
+mod sessions;
+mod setup;
+mod sign_in;
+mod tokens;
+mod users;
+
+pub use authenticate::{AuthError, Authenticated, Credential};
+pub use passwords::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
+pub use sessions::SessionInfo;
+pub use setup::{Recovered, RecoveryOf};
+pub use sign_in::{SignInError, SignedIn};
+pub use tokens::{IssuedToken, NewToken, TokenInfo};
+pub use users::{NewUser, ProfilePatch};
+
+pub(crate) use authenticate::flush_last_uses;
+pub(crate) use setup::renew_setup_code;
+
+use crate::{cache::Cache, config::Config, seal::random, secret::SecretText};
+use authenticate::{Known, LastUses};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use charter_store::SecretHash;
+use limiter::Limiter;
+use passwords::Passwords;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+/// What a session's secret begins with.
+pub const SESSION_PREFIX: &str = "chs_";
+/// What an API token's secret begins with.
+pub const TOKEN_PREFIX: &str = "cht_";
+/// 256 random bits: guessing is out of the question, so a plain hash is enough.
+const SECRET_BYTES: usize = 32;
+/// How many credentials are known without asking the store.
+const CREDENTIALS_KNOWN_MAX: usize = 200_000;
+/// How many hashes are known to be no credential's. Kept apart, so that guesses push out nothing real.
+const CREDENTIALS_UNKNOWN_MAX: usize = 10_000;
+
+/// What this server remembers about credentials.
+pub(crate) struct Identity {
+    known: Cache<[u8; 32], Known>,
+    unknown: Cache<[u8; 32], charter_events::Timestamp>,
+    uses: LastUses,
+    limiter: Limiter,
+    passwords: Passwords,
+    /// One change of a profile at a time: it is read, changed and written as a whole.
+    editing: tokio::sync::Mutex<()>,
+}
+
+impl Identity {
+    /// None when the system gives no random numbers.
+    pub(crate) async fn new(config: &Config) -> Option<Self> {
+        Some(Self {
+            known: Cache::new(CREDENTIALS_KNOWN_MAX),
+            unknown: Cache::new(CREDENTIALS_UNKNOWN_MAX),
+            uses: LastUses::default(),
+            limiter: Limiter::new(&config.sign_in),
+            passwords: Passwords::new(&config.sign_in).await?,
+            editing: tokio::sync::Mutex::new(()),
+        })
+    }
+}
+
+/// A new bearer secret and its hash; none when the system gives no random numbers.
+fn new_secret(prefix: &str) -> Option<(SecretText, SecretHash)> {
+    let bytes = Zeroizing::new(random::<SECRET_BYTES>()?);
+    let mut text = String::with_capacity(prefix.len() + SECRET_BYTES.div_ceil(3) * 4);
+    text.push_str(prefix);
+    URL_SAFE_NO_PAD.encode_string(*bytes, &mut text);
+    let secret = SecretText::new(text);
+    let hash = SecretHash::new(hash_of(secret.expose()));
+    Some((secret, hash))
+}
+
+/// The hash a secret is found by. The prefix is part of it, so a secret of one kind is no secret of another.
+fn hash_of(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}

@@ -1,0 +1,66 @@
+//! What is handed to the writer, and what comes back.
+
+use charter_commands::Command;
+use charter_events::{CommandId, Hash, Offset, Via};
+use charter_policy::Caller;
+use charter_store::SecretWrite;
+use uuid::Uuid;
+
+/// What comes with a command besides what it asks for.
+#[derive(Debug, Clone)]
+pub struct RequestMeta {
+    /// The way it came in.
+    pub via: Via,
+    /// The request it came with; at most 128 bytes.
+    pub request_id: Option<String>,
+    /// Why, in the caller's words; at most 1,024 bytes.
+    pub reason: Option<String>,
+    /// The caller's idempotency key (at most 255 bytes) and the hash of the whole request.
+    pub idempotency: Option<(String, Hash)>,
+    /// The version of the thing the caller has seen; the command is refused when the thing changed since.
+    pub if_match: Option<Offset>,
+}
+
+impl RequestMeta {
+    /// Nothing but the way it came in.
+    pub const fn new(via: Via) -> Self {
+        Self { via, request_id: None, reason: None, idempotency: None, if_match: None }
+    }
+}
+
+/// One command on its way to the writer.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Who asks.
+    pub caller: Caller,
+    /// What for. References are resolved and personal data is sealed.
+    pub command: Command,
+    /// Written in the same transaction as the command's events, and only if it became events.
+    pub secrets: Vec<SecretWrite>,
+    /// Whether the answer shows a secret once: a repeat of the request is then refused instead of answered.
+    pub answers_secret: bool,
+    /// What comes with it.
+    pub meta: RequestMeta,
+}
+
+impl Request {
+    /// A command without secrets.
+    pub const fn new(caller: Caller, command: Command, meta: RequestMeta) -> Self {
+        Self { caller, command, secrets: Vec::new(), answers_secret: false, meta }
+    }
+}
+
+/// The answer to an accepted command. Its events are durable and published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// The command's id.
+    pub command_id: CommandId,
+    /// Its first event; the version it was decided at when nothing had to change.
+    pub first: Offset,
+    /// Its last event: the policy version to wait for; the version it was decided at when nothing had to change.
+    pub last: Offset,
+    /// The main thing it created.
+    pub created: Option<Uuid>,
+    /// Whether this is the first answer to an earlier, equal request.
+    pub repeated: bool,
+}

@@ -1,0 +1,118 @@
+//! What the clock makes happen: ended grants are recorded, accounts whose time has come are erased, old rows are
+//! forgotten, last uses are written. Decisions never wait for any of it.
+
+use crate::{
+    control::{Control, Inner},
+    error::CommandError,
+    health::NotReady,
+    identity,
+    request::{Request, RequestMeta},
+};
+use charter_commands::{Command, EraseUser, ExpireGrants};
+use charter_events::{Timestamp, UserId, Via};
+use charter_policy::{Caller, UserStatus};
+use charter_store::{FORGET_ROWS_MAX, SecretWrite};
+use std::{sync::Arc, time::Duration};
+
+/// Answers are kept a day and some more.
+const ANSWERS_KEPT: Duration = Duration::from_secs(25 * 3_600);
+/// Rows of ended sessions and tokens are kept a little, for whoever looks.
+const ENDED_CREDENTIALS_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Old rows are looked for once in so many rounds.
+const ROUNDS_BETWEEN_FORGETTING: u32 = 30;
+/// How many accounts one round erases.
+const ERASED_PER_ROUND_MAX: usize = 100;
+
+pub(crate) async fn run(inner: Arc<Inner>) {
+    let every = inner.config.housekeeping_every;
+    let stop = inner.stop.clone();
+    let control = Control { inner };
+    let mut round: u32 = 0;
+    while stop.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
+        control.housekeeping(round % ROUNDS_BETWEEN_FORGETTING == 0).await;
+        round = round.wrapping_add(1);
+    }
+}
+
+impl Control {
+    /// One round of the clock's work; the background task does it on its own.
+    pub async fn housekeeping(&self, forget_old_rows: bool) {
+        let inner = &self.inner;
+        match inner.store.head().await {
+            Ok(_) => inner.health.store_answered(),
+            Err(error) => {
+                tracing::error!(%error, "the store does not answer");
+                return inner.health.fail(NotReady::StoreUnavailable);
+            }
+        }
+        identity::flush_last_uses(inner).await;
+        if inner.health.forbids_writing().is_some() {
+            return;
+        }
+        self.expire_grants().await;
+        if forget_old_rows {
+            self.erase_users().await;
+            self.forget_old_rows().await;
+        }
+    }
+
+    /// Records ended grants, one bounded command after another.
+    async fn expire_grants(&self) {
+        while !self.policy().grants_ending_by(self.now(), 1).is_empty() {
+            if self.by_clock(ExpireGrants {}.into(), Vec::new()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn erase_users(&self) {
+        let (policy, now) = (self.policy(), self.now());
+        let due = |user: &charter_policy::UserView<'_>| {
+            user.status == UserStatus::AwaitingDeletion && user.erase_at.is_some_and(|at| at <= now)
+        };
+        let users: Vec<UserId> =
+            policy.users().filter(due).map(|user| user.id).take(ERASED_PER_ROUND_MAX).collect();
+        for user in users {
+            let secrets = vec![
+                SecretWrite::DestroyUserKey { user },
+                SecretWrite::RemovePassword { user },
+                SecretWrite::RemoveCredentialsOf { user, kind: None },
+            ];
+            if self.by_clock(EraseUser { user }.into(), secrets).await.is_ok() {
+                self.inner.profiles.forget(user);
+            }
+        }
+    }
+
+    async fn by_clock(&self, command: Command, secrets: Vec<SecretWrite>) -> Result<(), CommandError> {
+        let name = command.name();
+        let request =
+            Request { secrets, ..Request::new(Caller::System, command, RequestMeta::new(Via::System)) };
+        match self.submit(request).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                tracing::warn!(command = name, %error, "the clock's work was refused");
+                Err(error)
+            }
+        }
+    }
+
+    async fn forget_old_rows(&self) {
+        let now = self.inner.config.clock.now();
+        let store = &self.inner.store;
+        while store.forget_answers_before(before(now, ANSWERS_KEPT)).await.is_ok_and(is_full) {}
+        while store
+            .forget_credentials_ended_before(before(now, ENDED_CREDENTIALS_KEPT))
+            .await
+            .is_ok_and(is_full)
+        {}
+    }
+}
+
+const fn is_full(rows: usize) -> bool {
+    rows >= FORGET_ROWS_MAX
+}
+
+fn before(now: Timestamp, length: Duration) -> Timestamp {
+    now.saturating_add_micros(-i64::try_from(length.as_micros()).unwrap_or(i64::MAX))
+}

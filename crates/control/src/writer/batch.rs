@@ -1,0 +1,238 @@
+//! What one transaction is becoming: commands decided in order, each on the policy its predecessors left.
+//!
+//! Nothing here is visible to anyone before it is durable. A refused command leaves no trace and costs its neighbours
+//! nothing.
+
+use super::{Job, decide_at};
+use crate::{
+    control::Inner,
+    error::CommandError,
+    request::{Receipt, Request},
+};
+use charter_commands::{Code, Decided, Refusal};
+use charter_events::{CommandId, CommandMeta, Hash, Head, StoredEvent, Timestamp};
+use charter_policy::{Caller, Policy};
+use charter_store::{Answer, Append, Batch, Chain, ChainError, IdempotencyKey, StoreError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+type Reply = oneshot::Sender<Result<Receipt, CommandError>>;
+
+/// A transaction under way.
+pub(super) struct Stage {
+    policy: Policy,
+    chain: Chain,
+    now: Timestamp,
+    pub(super) batch: Batch,
+    replies: Vec<(Reply, Result<Receipt, CommandError>)>,
+}
+
+impl Stage {
+    /// Begins at the published policy, which is at the head: the head is locked.
+    pub(super) fn new(inner: &Inner) -> Self {
+        let state = inner.published.load();
+        Self {
+            policy: (*state.policy).clone(),
+            chain: Chain::new(state.head),
+            now: inner.now(),
+            batch: Batch::default(),
+            replies: Vec::new(),
+        }
+    }
+
+    pub(super) const fn head(&self) -> Head {
+        self.chain.head()
+    }
+
+    pub(super) fn events(&self) -> usize {
+        self.batch.events.len()
+    }
+
+    pub(super) fn writes_nothing(&self) -> bool {
+        self.batch.events.is_empty() && self.batch.answers.is_empty()
+    }
+
+    /// Decides one command. An error is the store's, and fails the whole transaction.
+    pub(super) async fn take(
+        &mut self,
+        inner: &Inner,
+        append: &mut dyn Append,
+        job: Job,
+    ) -> Result<(), StoreError> {
+        let Job { request, reply } = job;
+        let first_answer = match idempotency_key(&request) {
+            None => None,
+            Some(key) => match self.batch.answers.iter().find(|answer| answer.key == key) {
+                Some(answer) => Some(answer.clone()),
+                None => match append.answer(&key).await {
+                    Ok(answer) => answer,
+                    Err(error) => {
+                        self.replies.push((reply, Err(CommandError::Unavailable { reason: "" })));
+                        return Err(error);
+                    }
+                },
+            },
+        };
+        let result = match first_answer {
+            Some(answer) => repeat(&request, &answer),
+            None => self.decide(inner, request),
+        };
+        self.replies.push((reply, result));
+        Ok(())
+    }
+
+    fn decide(&mut self, inner: &Inner, request: Request) -> Result<Receipt, CommandError> {
+        let before = self.policy.clone();
+        // A rule that panics is a mistake in the program; it must cost this command only, not the writer.
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            let decided = decide_at(inner, &self.policy, &request, self.now)?;
+            let command_id = CommandId::new(Uuid::now_v7());
+            let events = self.stage(&request, command_id, &decided)?;
+            Ok((command_id, decided.created, events))
+        }))
+        .unwrap_or_else(|_| {
+            tracing::error!(command = request.command.name(), "deciding a command panicked");
+            Err(CommandError::Unavailable { reason: "the command could not be decided" })
+        });
+        match decided {
+            Ok((command_id, created, events)) => Ok(self.accept(request, command_id, created, events)),
+            Err(error) => {
+                self.policy = before;
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes the events and applies them to the staged policy; on an error the policy is the caller's to restore.
+    fn stage(
+        &mut self,
+        request: &Request,
+        command_id: CommandId,
+        decided: &Decided,
+    ) -> Result<Vec<StoredEvent>, CommandError> {
+        if decided.events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let meta = CommandMeta {
+            command_id,
+            actor: request.caller.attribution(&self.policy),
+            via: request.meta.via,
+            request_id: request.meta.request_id.clone(),
+            reason: request.meta.reason.clone(),
+        };
+        let mut chain = self.chain.clone();
+        let events = chain.extend(&meta, &decided.events, self.now, &mut Uuid::now_v7).map_err(too_large)?;
+        for (stored, event) in events.iter().zip(&decided.events) {
+            self.policy.apply(&stored.meta(), event).map_err(|error| {
+                tracing::error!(command = request.command.name(), %error, "a decided event does not fold");
+                CommandError::Unavailable { reason: "the command contradicts the log" }
+            })?;
+        }
+        self.chain = chain;
+        Ok(events)
+    }
+
+    fn accept(
+        &mut self,
+        request: Request,
+        command_id: CommandId,
+        created: Option<Uuid>,
+        events: Vec<StoredEvent>,
+    ) -> Receipt {
+        let last = self.chain.head().offset;
+        let first = events.first().map_or(last, |event| event.offset);
+        if !events.is_empty() {
+            self.batch.events.extend(events);
+            self.batch.secrets.extend(request.secrets);
+        }
+        if let Some((key, request_hash)) = request.meta.idempotency {
+            self.batch.answers.push(Answer {
+                key: IdempotencyKey { caller: caller_text(&request.caller), key },
+                request_hash,
+                command_id,
+                first,
+                last,
+                created,
+                secret: request.answers_secret,
+                at: self.now,
+            });
+        }
+        Receipt { command_id, first, last, created, repeated: false }
+    }
+
+    /// Shows everyone the new policy. Everything in it is durable.
+    pub(super) fn publish(&mut self, inner: &Inner) {
+        if !self.batch.events.is_empty() {
+            inner.published.publish(std::mem::take(&mut self.policy), self.chain.head());
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a histogram takes floats; a batch is short")]
+        metrics::histogram!("charter_writer_batch_commands").record(self.replies.len() as f64);
+    }
+
+    pub(super) fn answer(self) {
+        for (reply, result) in self.replies {
+            let outcome = match &result {
+                Ok(receipt) if receipt.repeated => "repeated",
+                Ok(_) => "accepted",
+                Err(CommandError::Unavailable { .. }) => "unavailable",
+                Err(_) => "refused",
+            };
+            metrics::counter!("charter_commands_total", "outcome" => outcome).increment(1);
+            // Whoever went away gets no answer; what was decided stands.
+            let _ = reply.send(result);
+        }
+    }
+
+    /// Nothing was written, as far as is known: also a refusal may rest on a neighbour that is gone now.
+    pub(super) fn answer_unavailable(self, reason: &'static str) {
+        for (reply, _) in self.replies {
+            metrics::counter!("charter_commands_total", "outcome" => "unavailable").increment(1);
+            let _ = reply.send(Err(CommandError::Unavailable { reason }));
+        }
+    }
+}
+
+/// The first answer again, if the request is the same.
+fn repeat(request: &Request, answer: &Answer) -> Result<Receipt, CommandError> {
+    let hash: Option<Hash> = request.meta.idempotency.as_ref().map(|(_, hash)| *hash);
+    if hash != Some(answer.request_hash) {
+        return Err(CommandError::IdempotencyKeyReused);
+    }
+    if answer.secret {
+        return Err(CommandError::SecretShownOnce);
+    }
+    let Answer { command_id, first, last, created, .. } = *answer;
+    Ok(Receipt { command_id, first, last, created, repeated: true })
+}
+
+fn idempotency_key(request: &Request) -> Option<IdempotencyKey> {
+    let (key, _) = request.meta.idempotency.as_ref()?;
+    Some(IdempotencyKey { caller: caller_text(&request.caller), key: key.clone() })
+}
+
+/// Whose keys these are: one caller never gets another's answer.
+fn caller_text(caller: &Caller) -> String {
+    match caller {
+        Caller::User { id, .. } => format!("user:{id}"),
+        Caller::Module(namespace) => format!("module:{namespace}"),
+        Caller::System => "system".to_owned(),
+    }
+}
+
+fn too_large(error: ChainError) -> CommandError {
+    let code = match error {
+        ChainError::CommandSize(_) => Code::TooManyConsequences,
+        ChainError::OffsetsExhausted | ChainError::TooLong { .. } | ChainError::Encode { .. } => {
+            Code::LimitExceeded
+        }
+    };
+    CommandError::Refused(Refusal {
+        code,
+        field: None,
+        detail: error.to_string(),
+        missing: Vec::new(),
+        more: false,
+        objects: Vec::new(),
+    })
+}

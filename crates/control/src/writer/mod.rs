@@ -1,0 +1,124 @@
+//! The way to the log: one queue, one task that writes ([`task`]), one transaction for many commands ([`batch`]).
+//!
+//! Callers only wait. A caller that goes away cancels nothing: from the queue on, the work is the writer's.
+
+mod batch;
+mod follow;
+mod task;
+
+pub(crate) use task::run;
+
+use crate::{
+    control::Inner,
+    error::CommandError,
+    request::{Receipt, Request, RequestMeta},
+};
+use charter_commands::{Code, Context, Decided, Refusal, decide};
+use charter_events::{
+    Timestamp,
+    envelope::{REASON_BYTES_MAX, REQUEST_ID_BYTES_MAX},
+};
+use charter_policy::Policy;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+use uuid::Uuid;
+
+/// The longest idempotency key, in bytes.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+
+/// One command that waits for the writer.
+pub(crate) struct Job {
+    request: Request,
+    reply: oneshot::Sender<Result<Receipt, CommandError>>,
+}
+
+/// The writer's end of the queue.
+pub(crate) type Jobs = mpsc::Receiver<Job>;
+
+/// The callers' end of the queue.
+pub(crate) struct Queue(mpsc::Sender<Job>);
+
+impl Queue {
+    pub(crate) fn new(commands_max: usize) -> (Self, Jobs) {
+        let (sender, jobs) = mpsc::channel(commands_max.max(1));
+        (Self(sender), jobs)
+    }
+}
+
+/// Queues a command and waits for its answer.
+pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Receipt, CommandError> {
+    check_meta(&request.meta)?;
+    if inner.stop.is_cancelled() {
+        return Err(CommandError::Unavailable { reason: "the server is shutting down" });
+    }
+    if let Some(reason) = inner.health.forbids_writing() {
+        return Err(CommandError::Unavailable { reason: reason.reason() });
+    }
+    refuse_early(inner, &request).await?;
+    let (reply, answer) = oneshot::channel();
+    inner.queue.0.try_send(Job { request, reply }).map_err(|error| match error {
+        mpsc::error::TrySendError::Full(_) => CommandError::QueueFull,
+        mpsc::error::TrySendError::Closed(_) => {
+            CommandError::Unavailable { reason: "the server is shutting down" }
+        }
+    })?;
+    answer.await.unwrap_or(Err(CommandError::Unavailable { reason: "the writer has ended" }))
+}
+
+/// Refuses on the published policy what it refuses anyway, so that an expensive guard holds up no writer. A refusal
+/// counts only if the policy stands at the head of the log, and the request can't be a repeat that was accepted before.
+async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {
+    if request.meta.idempotency.is_some() {
+        return Ok(());
+    }
+    let state = inner.published.load();
+    let Err(refusal) = try_on(inner, &state.policy, request) else { return Ok(()) };
+    match inner.store.head().await {
+        Ok(head) if head.offset == state.head.offset => {
+            metrics::counter!("charter_commands_total", "outcome" => "refused").increment(1);
+            Err(CommandError::Refused(refusal))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Decides a request on a policy; nothing is written.
+pub(crate) fn try_on(inner: &Inner, policy: &Policy, request: &Request) -> Result<Decided, Refusal> {
+    let now = inner.config.clock.now().max(policy.recorded_at());
+    decide_at(inner, policy, request, now)
+}
+
+fn decide_at(inner: &Inner, policy: &Policy, request: &Request, now: Timestamp) -> Result<Decided, Refusal> {
+    let mut ids = Uuid::now_v7;
+    let mut context =
+        Context::new(&request.caller, now, &mut ids, &inner.config.limits).if_match(request.meta.if_match);
+    #[cfg(test)]
+    {
+        context.removed = inner.config.removed;
+    }
+    decide(policy, &request.command, &mut context)
+}
+
+fn check_meta(meta: &RequestMeta) -> Result<(), CommandError> {
+    let too_long = |field: &str, maximum: usize| {
+        Err(CommandError::Refused(Refusal {
+            code: Code::LimitExceeded,
+            field: Some(field.to_owned()),
+            detail: format!("at most {maximum} bytes"),
+            missing: Vec::new(),
+            more: false,
+            objects: Vec::new(),
+        }))
+    };
+    let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    if length(&meta.reason) > REASON_BYTES_MAX {
+        return too_long("reason", REASON_BYTES_MAX);
+    }
+    if length(&meta.request_id) > REQUEST_ID_BYTES_MAX {
+        return too_long("request_id", REQUEST_ID_BYTES_MAX);
+    }
+    if meta.idempotency.as_ref().is_some_and(|(key, _)| key.len() > IDEMPOTENCY_KEY_BYTES_MAX) {
+        return too_long("idempotency_key", IDEMPOTENCY_KEY_BYTES_MAX);
+    }
+    Ok(())
+}
