@@ -23,7 +23,7 @@ pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
 pub use memory::MemoryStore;
 pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
-    SecretStore, SecretWrite, UserKey,
+    SecretStore, SecretWrite, UserKey, check_writes,
 };
 pub use snapshot::{Ignored, Loaded, Snapshot, SnapshotHeader, SnapshotStore, Wanted};
 

@@ -6,7 +6,7 @@
 use crate::{
     chain::Verifier,
     error::{Fault, StoreError},
-    limits::{BATCH_ANSWERS_MAX, BATCH_EVENTS_MAX, IDEMPOTENCY_KEY_BYTES_MAX, SECRET_WRITES_MAX},
+    limits::{BATCH_ANSWERS_MAX, BATCH_EVENTS_MAX, IDEMPOTENCY_KEY_BYTES_MAX},
     secrets::SecretWrite,
 };
 use async_trait::async_trait;
@@ -143,14 +143,22 @@ pub struct Answer {
 #[derive(Debug)]
 pub struct Staging {
     verifier: Verifier,
-    broken: bool,
+    state: State,
     wrote: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Everything accepted was written.
+    Sound,
+    /// Accepted, and not known to be written: also where a cancelled or failed write leaves it.
+    Writing,
 }
 
 impl Staging {
     /// An append that begins at a head. Commands are committed whole, so the next event begins one.
     pub const fn new(head: Head) -> Self {
-        Self { verifier: Verifier::between_commands(head), broken: false, wrote: false }
+        Self { verifier: Verifier::between_commands(head), state: State::Sound, wrote: false }
     }
 
     /// The head with what was accepted so far.
@@ -163,23 +171,21 @@ impl Staging {
         self.wrote
     }
 
-    /// Marks the append as one that can only be rolled back.
-    pub const fn fail(&mut self) {
-        self.broken = true;
-    }
-
-    /// Checks a batch against the head and its limits, and moves the head.
+    /// Checks a batch against the head and its limits, and moves the head. Until [`Staging::written`] is called the
+    /// append can only be rolled back, so a write that fails or is cancelled half-way is never committed.
     ///
     /// # Errors
-    /// See [`Append::write`]; afterwards only a rollback is possible.
+    /// See [`Append::write`].
     pub fn accept(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.usable()?;
-        let result = self.check(batch);
-        match result {
-            Ok(()) => self.wrote = true,
-            Err(_) => self.broken = true,
-        }
-        result
+        self.state = State::Writing;
+        self.check(batch)
+    }
+
+    /// The batch that was accepted last is written.
+    pub const fn written(&mut self) {
+        self.state = State::Sound;
+        self.wrote = true;
     }
 
     /// Whether the append may be committed.
@@ -195,14 +201,16 @@ impl Staging {
     }
 
     fn usable(&self) -> Result<(), StoreError> {
-        if self.broken { Err(refused("an earlier write of this append failed")) } else { Ok(()) }
+        match self.state {
+            State::Sound => Ok(()),
+            State::Writing => Err(refused("an earlier write of this append failed")),
+        }
     }
 
     fn check(&mut self, batch: &Batch) -> Result<(), StoreError> {
         for (count, limit, what) in [
             (batch.events.len(), BATCH_EVENTS_MAX, "events"),
             (batch.answers.len(), BATCH_ANSWERS_MAX, "answers"),
-            (batch.secrets.len(), SECRET_WRITES_MAX, "changes of secrets"),
         ] {
             if count > limit {
                 return Err(refused(format!("a batch of {count} {what}, at most {limit} are taken")));
@@ -221,6 +229,7 @@ impl Staging {
                 .next(event)
                 .map_err(|Fault { offset, what }| refused(format!("offset {offset}: {what}")))?;
         }
+        crate::secrets::check_writes(&batch.secrets)?;
         batch.answers.iter().try_for_each(|answer| check_answer(answer, self.verifier.head().offset))
     }
 }

@@ -261,26 +261,17 @@ pub trait SecretStore: Send + Sync {
     async fn forget_credentials_ended_before(&self, moment: Timestamp) -> Result<usize, StoreError>;
 }
 
-/// Refuses what no store keeps, whatever it already holds.
+/// Refuses changes that no store takes, whatever it already holds: too many, or one over a limit.
 ///
 /// # Errors
 /// [`StoreError::Refused`].
-pub(crate) fn check_write(write: &SecretWrite) -> Result<(), StoreError> {
-    match write {
-        SecretWrite::PutPassword { hash, .. } if hash.expose().len() > PASSWORD_HASH_BYTES_MAX => {
-            Err(StoreError::Refused(format!("a password hash over {PASSWORD_HASH_BYTES_MAX} bytes")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses writes that no store takes: too many, or over a limit.
-///
-/// # Errors
-/// [`StoreError::Refused`].
-pub(crate) fn check_writes(writes: &[SecretWrite]) -> Result<(), StoreError> {
+pub fn check_writes(writes: &[SecretWrite]) -> Result<(), StoreError> {
     if writes.len() > SECRET_WRITES_MAX {
         return Err(StoreError::Refused(format!("more than {SECRET_WRITES_MAX} changes of secrets")));
     }
-    writes.iter().try_for_each(check_write)
+    let too_long = |write: &SecretWrite| matches!(write, SecretWrite::PutPassword { hash, .. } if hash.expose().len() > PASSWORD_HASH_BYTES_MAX);
+    if writes.iter().any(too_long) {
+        return Err(StoreError::Refused(format!("a password hash over {PASSWORD_HASH_BYTES_MAX} bytes")));
+    }
+    Ok(())
 }

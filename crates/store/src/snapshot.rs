@@ -91,8 +91,6 @@ pub(crate) fn mismatch(header: &SnapshotHeader, log_id: LogId, wanted: &Wanted) 
         Some(format!("its format is {}, not {}", header.format, wanted.format))
     } else if header.code_version != wanted.code_version {
         Some(format!("it was made by version `{}`", header.code_version))
-    } else if wanted.at_most.is_some_and(|most| header.offset > most) {
-        Some(format!("it is of offset {}, later than asked for", header.offset))
     } else {
         None
     }

@@ -173,11 +173,9 @@ impl Append for MemoryAppend {
     async fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.store.hooks().at(Point::BeforeWrite).await;
         self.staging.accept(batch)?;
-        let result = self.stage(batch);
-        if result.is_err() {
-            self.staging.fail();
-        }
-        result
+        self.stage(batch)?;
+        self.staging.written();
+        Ok(())
     }
 
     async fn commit(self: Box<Self>) -> Result<Head, StoreError> {
@@ -212,7 +210,6 @@ impl Append for MemoryAppend {
 
 impl MemoryAppend {
     fn stage(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        check_writes(&batch.secrets)?;
         batch.secrets.iter().try_for_each(|write| self.secrets.apply(write))?;
         for answer in &batch.answers {
             let known = self.store.read_kept().answers.contains_key(&answer.key);
@@ -284,7 +281,9 @@ impl SnapshotStore for MemoryStore {
     async fn latest(&self, wanted: &Wanted) -> Result<Loaded, StoreError> {
         let kept = self.read_kept();
         let mut loaded = Loaded::default();
-        for snapshot in &kept.snapshots {
+        for snapshot in
+            kept.snapshots.iter().filter(|s| wanted.at_most.is_none_or(|most| s.header.offset <= most))
+        {
             let header = &snapshot.header;
             let anchored = || {
                 let before = Offset::new(header.offset.get().saturating_sub(1)).unwrap_or(Offset::MAX);

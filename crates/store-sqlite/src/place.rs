@@ -1,0 +1,70 @@
+//! The folder a store lives in: its files, who may read them, and the lock of the one server.
+
+use charter_store::{
+    StoreError,
+    snapshot_files::{create_private, make_dir},
+};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::{Path, PathBuf},
+};
+
+pub(crate) struct Place {
+    dir: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self { dir: dir.to_owned() }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.dir.join("charter.db")
+    }
+
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.dir.join("snapshots")
+    }
+
+    /// Makes the folder (0700) and the database's file (0600) where they are missing. SQLite gives its other files
+    /// the database's rights.
+    pub(crate) fn make(&self) -> Result<(), StoreError> {
+        make_dir(&self.dir).map_err(|e| self.trouble("the folder can't be made", e))?;
+        if !self.database().exists() {
+            create_private(&self.database()).map_err(|e| self.trouble("the file can't be made", e))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the folder for this server, as long as the file lives.
+    pub(crate) fn lock(&self) -> Result<File, StoreError> {
+        let path = self.dir.join("server.lock");
+        let mut options = OpenOptions::new();
+        // Never emptied: it may be somebody else's.
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(|e| self.trouble("the lock file can't be opened", e))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(StoreError::InUse(self.dir.display().to_string())),
+            Err(TryLockError::Error(e)) => Err(self.trouble("the lock can't be taken", e)),
+        }
+    }
+
+    pub(crate) fn not_ours(&self, why: impl Into<String>) -> StoreError {
+        StoreError::NotAStore { place: self.dir.display().to_string(), why: why.into(), source: None }
+    }
+
+    fn trouble(&self, why: &str, source: io::Error) -> StoreError {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
+            _ => StoreError::NotAStore {
+                place: self.dir.display().to_string(),
+                why: why.to_owned(),
+                source: Some(source.into()),
+            },
+        }
+    }
+}
