@@ -1,0 +1,166 @@
+//! The command line: every verb, in one place. Parsing only; what a verb does is in its own file under `cmd`.
+
+use crate::{
+    app::{App, Globals},
+    cmd,
+    exit::Outcome,
+};
+use clap::{Parser, Subcommand};
+
+/// Charter: who may do what, and why. Every answer is folded from a log of events and can explain itself.
+///
+/// Exit codes: 0 yes or done, 1 error, 2 usage, 3 denied, 4 not signed in, 5 conflict.
+#[derive(Debug, Parser)]
+#[command(name = "charter", version, propagate_version = true, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Every verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run the server on an embedded database
+    Serve(cmd::serve::Args),
+    /// Create the first administrator of a new installation, and sign in
+    Setup(cmd::setup::Args),
+    /// On the host, with the server stopped: make somebody an administrator again
+    RecoverAdmin(cmd::recover::Args),
+    /// Sign in
+    Login(cmd::login::Args),
+    /// Sign out
+    Logout,
+    /// Who is signed in, where, and with which platform-wide permissions
+    Whoami,
+    /// Change your password
+    Password(cmd::login::Password),
+    /// Servers and sign-ins this machine knows
+    #[command(subcommand)]
+    Context(cmd::context::Verb),
+    /// May this user do this? Exit code 0 yes, 3 no
+    Check(cmd::ask::Check),
+    /// The same, with the reason
+    Why(cmd::ask::Check),
+    /// Who may do this here?
+    Who(cmd::ask::Who),
+    /// What may this user do here?
+    What(cmd::ask::What),
+    /// On which objects may this user do this?
+    Where(cmd::ask::Where),
+    /// People and services
+    #[command(subcommand)]
+    User(cmd::user::Verb),
+    /// Named sets of permissions
+    #[command(subcommand)]
+    Role(cmd::role::Verb),
+    /// Named sets of users
+    #[command(subcommand)]
+    Group(cmd::group::Verb),
+    /// Who is given what, where
+    #[command(subcommand)]
+    Grant(cmd::grant::Verb),
+    /// Things that access is given to
+    #[command(subcommand)]
+    Object(cmd::object::Verb),
+    /// Folders: objects that contain others
+    #[command(subcommand)]
+    Folder(cmd::folder::Verb),
+    /// Permissions the catalog knows
+    #[command(subcommand)]
+    Permission(cmd::permission::Verb),
+    /// What modules declare: permissions and object types
+    #[command(subcommand)]
+    Catalog(cmd::catalog::Verb),
+    /// API tokens of yours
+    #[command(subcommand)]
+    Token(cmd::token::Verb),
+    /// Sign-ins of yours
+    #[command(subcommand)]
+    Session(cmd::session::Verb),
+    /// What happened
+    #[command(subcommand)]
+    Events(cmd::events::Verb),
+    /// Check scenario files against the policy engine, without a server
+    Test(cmd::test::Args),
+    /// Fill an empty installation with an example
+    Demo(cmd::demo::Args),
+    /// Logs to measure with
+    #[command(subcommand)]
+    Bench(cmd::bench::Verb),
+    /// Examine a data folder without changing it
+    Doctor(cmd::doctor::Args),
+    /// Recompute every hash of a data folder's log
+    Verify(cmd::verify::Args),
+    /// Print a completion script for a shell
+    Completions(cmd::completions::Args),
+    /// Print the version
+    Version,
+}
+
+/// Does what the command line says.
+pub(crate) async fn run(cli: Cli) -> Outcome {
+    let app = App::new(cli.globals);
+    match cli.verb {
+        Verb::Serve(args) => cmd::serve::run(&app, args).await,
+        Verb::Setup(args) => cmd::setup::run(&app, args).await,
+        Verb::RecoverAdmin(args) => cmd::recover::run(&app, args).await,
+        Verb::Login(args) => cmd::login::login(&app, args).await,
+        Verb::Logout => cmd::login::logout(&app).await,
+        Verb::Whoami => cmd::login::whoami(&app).await,
+        Verb::Password(args) => cmd::login::password(&app, args).await,
+        Verb::Context(verb) => cmd::context::run(&app, verb),
+        Verb::Check(args) => cmd::ask::check(&app, args).await,
+        Verb::Why(args) => cmd::ask::why(&app, args).await,
+        Verb::Who(args) => cmd::ask::who(&app, args).await,
+        Verb::What(args) => cmd::ask::what(&app, args).await,
+        Verb::Where(args) => cmd::ask::where_(&app, args).await,
+        Verb::User(verb) => cmd::user::run(&app, verb).await,
+        Verb::Role(verb) => cmd::role::run(&app, verb).await,
+        Verb::Group(verb) => cmd::group::run(&app, verb).await,
+        Verb::Grant(verb) => cmd::grant::run(&app, verb).await,
+        Verb::Object(verb) => cmd::object::run(&app, verb).await,
+        Verb::Folder(verb) => cmd::folder::run(&app, verb).await,
+        Verb::Permission(verb) => cmd::permission::run(&app, verb).await,
+        Verb::Catalog(verb) => cmd::catalog::run(&app, verb).await,
+        Verb::Token(verb) => cmd::token::run(&app, verb).await,
+        Verb::Session(verb) => cmd::session::run(&app, verb).await,
+        Verb::Events(verb) => cmd::events::run(&app, verb).await,
+        Verb::Test(args) => cmd::test::run(&app, args),
+        Verb::Demo(args) => cmd::demo::run(&app, args).await,
+        Verb::Bench(verb) => cmd::bench::run(&app, verb).await,
+        Verb::Doctor(args) => cmd::doctor::run(&app, args).await,
+        Verb::Verify(args) => cmd::verify::run(&app, args).await,
+        Verb::Completions(args) => cmd::completions::run(&app, args),
+        Verb::Version => cmd::version::run(&app),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_says_what_it_does() {
+        fn visit(command: &clap::Command, path: &str) {
+            for sub in command.get_subcommands() {
+                let path = format!("{path} {}", sub.get_name());
+                assert!(sub.get_about().is_some(), "{path} has no help");
+                for arg in sub.get_arguments() {
+                    assert!(arg.get_help().is_some(), "{path} {} has no help", arg.get_id());
+                }
+                visit(sub, &path);
+            }
+        }
+        visit(&Cli::command(), "charter");
+    }
+}

@@ -1,0 +1,126 @@
+//! What commands share: how many rows, leave to destroy, moments as people write them, files.
+
+use crate::{
+    app::App,
+    client::{Client, Rows},
+    exit::{Doing, Failure, Outcome},
+    output::Shape,
+};
+use charter_events::Timestamp;
+use std::{
+    io::Read,
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The largest file or stdin read as a document, in bytes.
+const DOCUMENT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const SECOND_MICROS: i64 = 1_000_000;
+
+/// How much of a list.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Limit {
+    /// The most rows to print; a note says when there are more
+    #[arg(long, default_value_t = 1000, value_name = "ROWS")]
+    pub(crate) limit: usize,
+}
+
+/// Leave to destroy.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Yes {
+    /// Do it without being asked
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Reads a list and prints it.
+pub(crate) async fn list(
+    app: &App,
+    client: &Client,
+    path: &str,
+    query: &[(&str, String)],
+    (limit, shape): (Limit, &Shape),
+) -> Outcome<()> {
+    let Rows { rows, more } = client.list(path, query, limit.limit).await?;
+    app.out.rows(shape, &rows)?;
+    if more {
+        app.out.note(&format!("There are more than these {}: `--limit` shows more.", limit.limit));
+    }
+    Ok(())
+}
+
+/// The moment it is.
+pub(crate) fn now() -> Timestamp {
+    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
+    Timestamp::from_micros(i64::try_from(micros).unwrap_or(i64::MAX)).unwrap_or(Timestamp::MAX)
+}
+
+/// A moment as people write it: RFC 3339, or a time from now such as `90m`, `12h`, `30d`.
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
+    moment_from(text, now())
+}
+
+fn moment_from(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let unit = |unit: char| match unit {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        'd' => Some(86_400),
+        'w' => Some(604_800),
+        _ => None,
+    };
+    let relative = text.char_indices().last().and_then(|(at, last)| {
+        let count: i64 = text.get(..at)?.parse().ok().filter(|c| *c >= 0)?;
+        count.checked_mul(unit(last)?)?.checked_mul(SECOND_MICROS)
+    });
+    match relative {
+        Some(micros) => Ok(now.saturating_add_micros(micros)),
+        None => text.parse().map_err(|_| {
+            format!(
+                "`{text}` is neither a time such as 2026-03-01T12:00:00Z nor a span such as 90m, 12h or 30d"
+            )
+        }),
+    }
+}
+
+/// The text of a document in a file, or of stdin when it is called `-`.
+pub(crate) fn document(path: &Path) -> Outcome<Vec<u8>> {
+    read_bounded(path, DOCUMENT_BYTES_MAX)
+}
+
+/// The bytes of a file, or of stdin when it is called `-`; a usage error when there are too many.
+pub(crate) fn read_bounded(path: &Path, bytes_max: u64) -> Outcome<Vec<u8>> {
+    let what = format!("read `{}`", path.display());
+    let mut bytes = Vec::new();
+    let length = if path == Path::new("-") {
+        std::io::stdin().lock().take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|f| f.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes))
+    };
+    if length.doing(&what)? as u64 > bytes_max {
+        return Err(Failure::usage(format!("`{}` is larger than {bytes_max} bytes", path.display())));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_absolute_or_from_now() {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+        for (text, expected) in [
+            ("90m", "2026-03-01T13:30:00Z"),
+            ("12h", "2026-03-02T00:00:00Z"),
+            ("30d", "2026-03-31T12:00:00Z"),
+            ("0s", "2026-03-01T12:00:00Z"),
+            ("2027-01-01T00:00:00+01:00", "2026-12-31T23:00:00Z"),
+        ] {
+            assert_eq!(moment_from(text, now).unwrap().to_string(), expected, "{text}");
+        }
+        for text in ["", "m", "-5m", "5y", "tomorrow", "2026-03-01", "99999999999999999999d"] {
+            assert!(moment_from(text, now).is_err(), "{text}");
+        }
+    }
+}

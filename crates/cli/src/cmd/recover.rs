@@ -1,0 +1,86 @@
+//! `charter recover-admin`: whoever has the host may make somebody an administrator again. Opens the store itself, so
+//! no server may run; the log records it as the system's act, by way of the command line.
+
+use super::data::{DataFolder, open};
+use crate::{
+    app::App,
+    exit::{Exit, Failure, Outcome, chain},
+};
+use charter_control::{Config, Control, IdentityError, RecoveryOf, RequestMeta, SecretText};
+use charter_events::{DisplayName, Profile, Slug, Via};
+use charter_store_sqlite::Access;
+
+/// Whom to make an administrator again.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The data folder
+    #[command(flatten)]
+    data: DataFolder,
+    /// His username; an account that does not exist is created
+    #[arg(long)]
+    username: Slug,
+    /// How a new account is shown
+    #[arg(long, value_name = "TEXT")]
+    name: Option<DisplayName>,
+    /// Read the password from stdin; otherwise `CHARTER_PASSWORD`, or it is asked for
+    #[arg(long)]
+    password_stdin: bool,
+    /// Leave an existing account's password as it is
+    #[arg(long, conflicts_with = "password_stdin")]
+    keep_password: bool,
+}
+
+/// Recovers.
+pub(crate) async fn run(app: &App, args: Args) -> Outcome {
+    let path = args.data.path()?;
+    if !path.join("charter.db").is_file() {
+        return Err(Failure::error(format!("there is no installation in `{}`", path.display()))
+            .hint("name its data folder with `--data`, or set `CHARTER_DATA`"));
+    }
+    let password = if args.keep_password { None } else { Some(app.password(args.password_stdin, true)?) };
+    let store = open(&path, Access::Server).await.map_err(|failure| {
+        if failure.message.contains("in use") {
+            failure.hint("stop the server, recover, then start it again")
+        } else {
+            failure
+        }
+    })?;
+    // Nothing but the one command: no setup code, no verification in the background.
+    let config = Config { make_setup_code: false, verify_every: None, ..Config::default() };
+    let control = Control::start(store, config).await?.control;
+    let recovered = recover(app, &control, &args, password.map(|p| SecretText::new(p.into_inner()))).await;
+    control.shutdown().await;
+    recovered?;
+    Ok(Exit::Done)
+}
+
+async fn recover(app: &App, control: &Control, args: &Args, password: Option<SecretText>) -> Outcome<()> {
+    let existing = control.resolve_user(&control.policy(), args.username.as_str());
+    let whom = match existing {
+        Some(user) => RecoveryOf::Existing(user),
+        None if password.is_none() => {
+            return Err(Failure::error(format!("there is no user `{}`", args.username))
+                .hint("a new account needs a password: leave out `--keep-password`"));
+        }
+        None => RecoveryOf::New(Profile {
+            username: args.username.clone(),
+            display_name: args.name.clone(),
+            email: None,
+            login_name: None,
+            external_id: None,
+        }),
+    };
+    let meta = RequestMeta { reason: app.reason(), ..RequestMeta::new(Via::Cli) };
+    control.recover_administrator(whom, password, meta).await.map_err(|error| refused(&error))?;
+    let made =
+        if existing.is_some() { "is an administrator again" } else { "was created and is an administrator" };
+    app.out.note(&format!(
+        "{} {made}: start the server, then `charter login {}`.",
+        args.username, args.username
+    ));
+    Ok(())
+}
+
+fn refused(error: &IdentityError) -> Failure {
+    Failure::error(format!("{} ({})", chain(error), error.code()))
+}
