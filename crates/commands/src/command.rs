@@ -17,10 +17,7 @@ use charter_policy::Policy;
 /// A command that can be decided. Its file holds the struct, its refusals and its rules.
 pub(crate) trait Decide {
     /// Judges the command against the policy.
-    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
-        let _ = (policy, ctx);
-        Err(Refusal::new(crate::Code::InvalidState, "not built yet"))
-    }
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal>;
 }
 
 macro_rules! commands {

@@ -1,7 +1,12 @@
 //! Ends all sessions of a user.
+//!
+//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held` for an administrator's, unless the caller is
+//! one; `token_too_narrow` through a masked token; `not_found`; `invalid_state`.
 
-use crate::command::Decide;
-use charter_events::UserId;
+use super::require_may_end;
+use crate::{Context, Decided, command::Decide, refusal::Refusal};
+use charter_events::{CredentialSessionsEnded, UserId};
+use charter_policy::Policy;
 
 /// Ends all sessions of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,4 +15,9 @@ pub struct EndSessions {
     pub user: UserId,
 }
 
-impl Decide for EndSessions {}
+impl Decide for EndSessions {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_may_end(policy, ctx, self.user)?;
+        Ok(Decided::one(CredentialSessionsEnded { user: self.user }))
+    }
+}

@@ -1,7 +1,16 @@
 //! Creates a group.
+//!
+//! Refused: `forbidden` without `core.group.create`; `name_taken`; `reserved_name`.
 
-use crate::command::Decide;
-use charter_events::{DisplayName, Slug};
+use crate::{
+    Context, Decided, Guard,
+    command::Decide,
+    may::require_global,
+    refusal::{Code, Refusal},
+    reserved::require_not_an_id,
+};
+use charter_events::{DisplayName, GroupCreated, GroupId, Slug};
+use charter_policy::Policy;
 
 /// Creates a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,4 +21,16 @@ pub struct CreateGroup {
     pub name: DisplayName,
 }
 
-impl Decide for CreateGroup {}
+impl Decide for CreateGroup {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.group.create")?;
+        require_not_an_id(ctx, "slug", self.slug.as_str())?;
+        ctx.guard(Guard::NamesUnique, || match policy.group_by_slug(self.slug.as_str()) {
+            Some(_) => Err(Refusal::of(Code::NameTaken, "slug", format!("a group `{}` exists", self.slug))),
+            None => Ok(()),
+        })?;
+        let group = GroupId::new(ctx.ids.next());
+        let created = GroupCreated { group, slug: self.slug.clone(), name: self.name.clone() };
+        Ok(Decided::created(group.as_uuid(), vec![created.into()]))
+    }
+}

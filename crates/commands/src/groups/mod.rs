@@ -11,3 +11,11 @@ pub use create::CreateGroup;
 pub use delete::DeleteGroup;
 pub use remove_member::RemoveMember;
 pub use rename::RenameGroup;
+
+use crate::refusal::Refusal;
+use charter_events::GroupId;
+use charter_policy::{GroupView, Policy};
+
+fn known(policy: &Policy, group: GroupId) -> Result<GroupView<'_>, Refusal> {
+    policy.group(group).ok_or_else(|| Refusal::not_found("group"))
+}

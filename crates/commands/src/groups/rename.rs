@@ -1,7 +1,16 @@
 //! Shows a group under another name.
+//!
+//! Refused: `forbidden` without `core.group.edit`; `not_found`; `stale`.
 
-use crate::command::Decide;
-use charter_events::{DisplayName, GroupId};
+use super::known;
+use crate::{
+    Context, Decided,
+    command::Decide,
+    may::{require_global, require_unchanged},
+    refusal::Refusal,
+};
+use charter_events::{DisplayName, GroupId, GroupRenamed};
+use charter_policy::Policy;
 
 /// Shows a group under another name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,4 +21,14 @@ pub struct RenameGroup {
     pub name: DisplayName,
 }
 
-impl Decide for RenameGroup {}
+impl Decide for RenameGroup {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.group.edit")?;
+        let group = known(policy, self.group)?;
+        require_unchanged(ctx, group.changed_at)?;
+        if *group.name == self.name {
+            return Ok(Decided::nothing());
+        }
+        Ok(Decided::one(GroupRenamed { group: group.id, name: self.name.clone() }))
+    }
+}

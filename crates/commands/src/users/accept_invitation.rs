@@ -1,7 +1,12 @@
-//! Makes an invited account active. By the control plane, which has seen the invitation's secret.
+//! Makes an invited account active.
+//!
+//! Refused: `system_only`; `not_found`; `invalid_state` unless invited; `invalid_credential`; `name_taken`;
+//! `limit_exceeded`.
 
-use crate::command::Decide;
-use charter_events::{SealedProfile, UserId};
+use super::{invalid_state, known, require_names_free, require_password_fits};
+use crate::{Context, Decided, command::Decide, may::require_system, refusal::Refusal};
+use charter_events::{CredentialPasswordChanged, Event, SealedProfile, UserId, UserRegistered};
+use charter_policy::{Policy, UserStatus};
 
 /// Makes an invited account active. By the control plane, which has seen the invitation's secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,4 +19,20 @@ pub struct AcceptInvitation {
     pub has_password: bool,
 }
 
-impl Decide for AcceptInvitation {}
+impl Decide for AcceptInvitation {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_system(ctx)?;
+        let user = known(policy, self.user)?;
+        if user.status != UserStatus::Invited {
+            return Err(invalid_state(&user));
+        }
+        require_password_fits(user.kind, self.has_password)?;
+        require_names_free(policy, ctx, user.id, &self.profile)?;
+        let registered = UserRegistered { user: user.id, kind: user.kind, profile: self.profile.clone() };
+        let mut events: Vec<Event> = vec![registered.into()];
+        if self.has_password {
+            events.push(CredentialPasswordChanged { user: user.id, has_password: true }.into());
+        }
+        Ok(Decided::events(events))
+    }
+}

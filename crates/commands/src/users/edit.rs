@@ -1,7 +1,19 @@
 //! Changes a user's names, address or kind.
+//!
+//! Refused: `forbidden` without `core.user.edit`; `not_found`; `invalid_state` for an erased account; `not_held`,
+//! `outlives_holder` unless the caller holds, for good, what another user has and may get through the name he changes,
+//! and, whatever is edited of an administrator, is one; `name_taken`; `limit_exceeded`; `last_administrator`.
 
-use crate::command::Decide;
-use charter_events::{ProfileField, SealedProfile, UserId, UserKind};
+use super::{existing, require_may_touch, require_names_free};
+use crate::{
+    Context, Decided, Guard, command::Decide, holding::require_all_of_his_held, may::require_global,
+    refusal::Refusal,
+};
+use charter_events::{
+    CredentialPasswordChanged, Event, ProfileField, SealedProfile, UserId, UserKind, UserProfileChanged,
+};
+use charter_policy::{Policy, Span, UserView};
+use std::collections::BTreeSet;
 
 /// Changes a user's names, address or kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,4 +28,58 @@ pub struct EditUser {
     pub changed: Vec<ProfileField>,
 }
 
-impl Decide for EditUser {}
+impl Decide for EditUser {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.user.edit")?;
+        let user = existing(policy, self.user)?;
+        require_may_touch(policy, ctx, user.id)?;
+        let changed = self.changed(&user);
+        let kind = self.kind.unwrap_or(user.kind);
+        if changed.is_empty() && kind == user.kind {
+            return Ok(Decided::nothing());
+        }
+        // Gateways, providers and resets go by these names: who gives somebody another one can become him.
+        if ctx.caller.user() != Some(user.id)
+            && changed.iter().any(|field| *field != ProfileField::DisplayName)
+        {
+            ctx.guard(Guard::HoldToRename, || {
+                require_all_of_his_held(policy, ctx, user.id, Span::Until(None))
+            })?;
+        }
+        let profile = match (&self.profile, user.profile) {
+            (Some(profile), _) => profile.clone(),
+            (None, Some(profile)) => profile.clone(),
+            (None, None) => return Err(super::invalid_state(&user)),
+        };
+        require_names_free(policy, ctx, user.id, &profile)?;
+        let changed = changed.into_iter().collect();
+        let mut events: Vec<Event> =
+            vec![UserProfileChanged { user: user.id, kind, profile, changed }.into()];
+        if kind == UserKind::Service && user.has_password {
+            events.push(CredentialPasswordChanged { user: user.id, has_password: false }.into());
+        }
+        Ok(Decided::events(events))
+    }
+}
+
+impl EditUser {
+    /// What is said to change, and what the tags show to: the names are sealed, the tags are not.
+    fn changed(&self, user: &UserView<'_>) -> BTreeSet<ProfileField> {
+        let Some(profile) = &self.profile else { return BTreeSet::new() };
+        let mut changed: BTreeSet<_> = self.changed.iter().copied().collect();
+        let differs = |field, old: Option<_>, new: Option<_>| (old != new).then_some(field);
+        let old = user.profile;
+        changed.extend(differs(ProfileField::Username, old.map(|old| old.username), Some(profile.username)));
+        changed.extend(differs(
+            ProfileField::LoginName,
+            old.and_then(|old| old.login_name),
+            profile.login_name,
+        ));
+        changed.extend(differs(
+            ProfileField::ExternalId,
+            old.and_then(|old| old.external_id),
+            profile.external_id,
+        ));
+        changed
+    }
+}

@@ -1,7 +1,11 @@
 //! Creates an account that waits to be accepted.
+//!
+//! Refused: `forbidden` without `core.user.create`; `name_taken`; `limit_exceeded`.
 
-use crate::command::Decide;
-use charter_events::{SealedProfile, UserId, UserKind};
+use super::{require_names_free, require_new_user};
+use crate::{Context, Decided, command::Decide, may::require_global, refusal::Refusal};
+use charter_events::{SealedProfile, UserId, UserInvited, UserKind};
+use charter_policy::Policy;
 
 /// Creates an account that waits to be accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,4 +18,13 @@ pub struct InviteUser {
     pub profile: SealedProfile,
 }
 
-impl Decide for InviteUser {}
+impl Decide for InviteUser {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.user.create")?;
+        require_new_user(policy, self.user)?;
+        require_names_free(policy, ctx, self.user, &self.profile)?;
+        let user = self.user;
+        let invited = UserInvited { user, kind: self.kind, profile: self.profile.clone() };
+        Ok(Decided::created(user.as_uuid(), vec![invited.into()]))
+    }
+}

@@ -1,7 +1,12 @@
 //! Stops an account at once; nothing is lost.
+//!
+//! Refused: `forbidden` without `core.user.suspend`; `not_found`; `invalid_state` unless active or suspended already;
+//! `not_held` for an administrator's, now or later, unless the caller is one; `last_administrator`.
 
-use crate::command::Decide;
-use charter_events::UserId;
+use super::{invalid_state, known, require_may_touch};
+use crate::{Context, Decided, command::Decide, may::require_global, refusal::Refusal};
+use charter_events::{UserId, UserSuspended};
+use charter_policy::{Policy, UserStatus};
 
 /// Stops an account at once; nothing is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,4 +15,17 @@ pub struct SuspendUser {
     pub user: UserId,
 }
 
-impl Decide for SuspendUser {}
+impl Decide for SuspendUser {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.user.suspend")?;
+        let user = known(policy, self.user)?;
+        require_may_touch(policy, ctx, user.id)?;
+        match user.status {
+            UserStatus::Active => Ok(Decided::one(UserSuspended { user: user.id })),
+            UserStatus::Suspended => Ok(Decided::nothing()),
+            UserStatus::Invited | UserStatus::AwaitingDeletion | UserStatus::Erased => {
+                Err(invalid_state(&user))
+            }
+        }
+    }
+}
