@@ -8,21 +8,38 @@
 //! Pure and synchronous. Must not know where events come from, how commands are decided, or how answers travel.
 
 mod access_control;
+mod administrators;
+mod allowed;
+mod ancestry;
 mod answers;
 mod caller;
+mod check;
+mod digest;
+mod entries;
 mod error;
+mod facts;
+mod fold;
+mod holding;
+mod intern;
+mod ix;
+mod pages;
 mod policy;
+mod snapshot;
+mod sorted;
+mod state;
 mod views;
+mod walk;
+mod who_can;
 
 pub use access_control::{AccessControl, AccessError, At};
 pub use answers::{
-    AllowedObjects, Because, Decision, EffectiveEntry, EffectiveState, Holder, LACKING_ITEMS_MAX, Lacking, Page, Position, Span,
-    SubjectKind, Verdict, WhoCan,
+    AllowedObjects, Because, Decision, EffectiveEntry, EffectiveState, Holder, LACKING_ITEMS_MAX, Lacking,
+    Page, Position, Span, SubjectKind, Verdict, WhoCan,
 };
 pub use caller::Caller;
 pub use error::{FoldError, SnapshotError};
 pub use policy::Policy;
 pub use views::{
-    ContentView, GrantView, GroupView, ObjectTypeView, ObjectView, PermissionView, RoleView, TokenView, UserStatus,
-    UserView,
+    ContentView, GrantView, GroupView, ObjectTypeView, ObjectView, PermissionView, RoleView, TokenView,
+    UserStatus, UserView,
 };

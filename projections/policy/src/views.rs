@@ -2,9 +2,9 @@
 
 use crate::Position;
 use charter_events::{
-    Actor, DisplayName, Effect, ExternalId, GrantId, GroupId, Namespace, ObjectId, ObjectType, ObjectTypeDefinition,
-    Offset, Pattern, PermissionKey, Reach, RoleId, RoleScope, Scope, SealedProfile, SeededRole, Slug, Subject,
-    Timestamp, TokenId, UserId, UserKind,
+    Actor, DisplayName, Effect, ExternalId, GrantId, GroupId, Namespace, ObjectId, ObjectType,
+    ObjectTypeDefinition, Offset, Pattern, PermissionKey, Reach, RoleId, RoleScope, Scope, SealedProfile,
+    SeededRole, Slug, Subject, Timestamp, TokenId, UserId, UserKind,
 };
 use std::sync::Arc;
 
