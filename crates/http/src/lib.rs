@@ -1,5 +1,85 @@
 //! The HTTP API: routes, request and response shapes, the access table, the one mapping of errors to problems.
 //!
 //! Layer 4. Owns what a client sees. Must not decide anything: a handler parses, calls a use case, and answers.
+//!
+//! A request passes, in this order: its bounds and its line in the access log (`edge::around`), its row of the access
+//! table (`edge::gate`: who, which version, which parameters, the coarse gate), its body (`body`), its handler
+//! (`routes`), which asks at the scope what it needs.
 
+mod access;
+mod answer;
+mod ask;
+mod body;
 pub mod dto;
+mod edge;
+mod openapi;
+mod problem;
+mod read;
+mod routes;
+
+pub use access::{ACCESS_TABLE, Gate, Row, TypeKey};
+pub use ask::PAGE_ROWS_MAX;
+pub use body::BODY_BYTES_MAX;
+pub use edge::{CONNECTIONS_MAX, serve};
+
+use axum::{Router, middleware::from_fn_with_state};
+use charter_control::Control;
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+use utoipa::openapi::OpenApi;
+
+/// What can be set about the API.
+#[derive(Clone)]
+pub struct HttpConfig {
+    /// How long an answer may take; a command goes on all the same.
+    pub request_timeout: Duration,
+    /// The most requests answered at once; beyond it 503 `overloaded`.
+    pub requests_at_once_max: usize,
+    /// Where `/metrics` reads from; it is empty without.
+    pub metrics: Option<PrometheusHandle>,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self { request_timeout: Duration::from_secs(30), requests_at_once_max: 1_024, metrics: None }
+    }
+}
+
+impl std::fmt::Debug for HttpConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpConfig")
+            .field("request_timeout", &self.request_timeout)
+            .field("requests_at_once_max", &self.requests_at_once_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What every request needs.
+#[derive(Clone)]
+pub(crate) struct App {
+    pub(crate) control: Control,
+    pub(crate) config: Arc<HttpConfig>,
+    pub(crate) running: Arc<Semaphore>,
+    pub(crate) document: Arc<str>,
+}
+
+/// The API of a control plane.
+pub fn router(control: Control, config: HttpConfig) -> Router {
+    let app = App {
+        control,
+        running: Arc::new(Semaphore::new(config.requests_at_once_max)),
+        config: Arc::new(config),
+        document: openapi().to_json().unwrap_or_default().into(),
+    };
+    access::routes(&app)
+        .fallback(edge::no_route)
+        .method_not_allowed_fallback(edge::method_not_allowed)
+        .layer(from_fn_with_state(app.clone(), edge::around))
+        .with_state(app)
+}
+
+/// The OpenAPI 3.1 document of the API.
+pub fn openapi() -> OpenApi {
+    access::document()
+}

@@ -149,8 +149,6 @@ pub struct CatalogApplied {
     /// The namespace.
     #[schema(value_type = String)]
     pub namespace: Namespace,
-    /// Whether anything changed at all.
-    pub changed: bool,
     /// The version from which it holds.
     #[schema(value_type = u64)]
     pub policy_version: Offset,

@@ -42,9 +42,9 @@ pub struct ProblemBody {
     /// Whether more is missing than is listed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub more: bool,
-    /// The request, as the header `X-Request-ID` names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<String>,
+    /// For `owns_objects`: the ids of those the caller may read, the first 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<String>,
 }
 
 pub(crate) fn is_false(value: &bool) -> bool {
@@ -190,4 +190,11 @@ where
     D: Deserializer<'de>,
 {
     T::deserialize(deserializer).map(Some)
+}
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Health {
+    /// `ok` or `ready`.
+    pub status: String,
 }

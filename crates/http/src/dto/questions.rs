@@ -162,7 +162,7 @@ pub struct WhoCanRequest {
 /// One who may.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Holder {
-    /// Who. Of users the caller may not read, the id alone.
+    /// Who.
     pub user: UserRef,
     /// Why he may.
     pub because: Because,

@@ -99,10 +99,12 @@ pub struct Session {
     /// The session.
     #[schema(value_type = Uuid)]
     pub id: SessionId,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    pub began_at: Timestamp,
     /// When it ends by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub expires_at: Option<Timestamp>,
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
     /// When it was last used, to within minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -147,6 +149,10 @@ pub struct Token {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
     pub mask: Option<Vec<Pattern>>,
+    /// When it was last used, to within minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_used: Option<Timestamp>,
 }
 
 /// An API token that was issued. The secret is shown here and never again.

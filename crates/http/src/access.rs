@@ -1,0 +1,192 @@
+//! THE access table: one row for each route and method, with what its gate asks. The router is built from these rows,
+//! so that a route without one does not exist; the API document gets its parameters and security from them too.
+//!
+//! A gate is coarse and fails closed: it asks whether the caller holds the key anywhere at all. It is never the only
+//! check: what a use case needs at its scope, it asks itself.
+
+use crate::{App, edge::gate, routes::*};
+use axum::{Router, middleware::from_fn_with_state};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
+
+/// What a route's gate asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// Nothing.
+    Public,
+    /// That somebody is signed in; the use case says what he sees.
+    SelfOnly,
+    /// That the caller holds this key somewhere.
+    Key(&'static str),
+    /// That the caller holds this key of an object type somewhere: of the path's type, else of any.
+    TypeKey(TypeKey),
+}
+
+/// The keys every object type names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TypeKey {
+    /// To read objects of it.
+    Read,
+    /// To create one.
+    Create,
+    /// To rename or delete one.
+    Manage,
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The HTTP method.
+    pub method: &'static str,
+    /// The path, its variable segments in braces.
+    pub path: &'static str,
+    /// What the gate asks.
+    pub gate: Gate,
+    /// The query parameters the route takes: any other is refused.
+    pub query: &'static [&'static str],
+    /// Whether the request must name the version it is about, with `If-Match`.
+    pub if_match: bool,
+    /// Whether it is a change that takes `Idempotency-Key` and `X-Reason`.
+    pub writes: bool,
+}
+
+use Gate::{Key, Public, SelfOnly};
+const READS: Gate = Gate::TypeKey(TypeKey::Read);
+const CREATES: Gate = Gate::TypeKey(TypeKey::Create);
+const MANAGES: Gate = Gate::TypeKey(TypeKey::Manage);
+
+macro_rules! access_table {
+    ($($kind:ident $method:ident $path:literal, $gate:expr, [$($query:literal),*], $area:ident :: $handler:ident;)+) => {
+        /// The table.
+        pub const ACCESS_TABLE: &[Row] = &[$(Row {
+            method: stringify!($method),
+            path: $path,
+            gate: $gate,
+            query: &[$($query),*],
+            if_match: access_table!(@if_match $kind),
+            writes: access_table!(@writes $kind),
+        }),+];
+
+        /// Every row's route, behind its gate. Without an app there are no gates: for the document alone.
+        fn routed(app: Option<&App>) -> OpenApiRouter<App> {
+            let mut router = OpenApiRouter::with_openapi(crate::openapi::head());
+            let mut rows = ACCESS_TABLE.iter();
+            $(
+                if let Some(row) = rows.next() {
+                    router = mount(router, app, row, utoipa_axum::routes!($area::$handler));
+                }
+            )+
+            router
+        }
+    };
+    (@if_match change) => { true };
+    (@if_match $other:ident) => { false };
+    (@writes read) => { false };
+    (@writes $other:ident) => { true };
+}
+
+/// Adds one route, if it is the one its row says; a mismatch leaves the route out, and the tests find it.
+fn mount(
+    router: OpenApiRouter<App>,
+    app: Option<&App>,
+    row: &'static Row,
+    route: UtoipaMethodRouter<App>,
+) -> OpenApiRouter<App> {
+    let declared =
+        route.1.paths.iter().all(|(path, item)| path == row.path && crate::openapi::has(item, row.method));
+    if !declared || route.1.paths.len() != 1 {
+        tracing::error!(method = row.method, path = row.path, "the route is not the one its row names");
+        return router;
+    }
+    match app {
+        None => router.routes(route),
+        Some(app) => {
+            let state = (app.clone(), row);
+            router.routes(route.map(|methods| methods.route_layer(from_fn_with_state(state, gate))))
+        }
+    }
+}
+
+/// The table's routes, each behind its gate.
+pub(crate) fn routes(app: &App) -> Router<App> {
+    routed(Some(app)).into()
+}
+
+/// The document of the table's routes.
+pub(crate) fn document() -> OpenApi {
+    crate::openapi::finished(routed(None).into_openapi())
+}
+
+// kind: `read` changes nothing; `write` is a command; `change` is a command that needs `If-Match`.
+access_table! {
+    read   GET    "/healthz", Public, [], ops::healthz;
+    read   GET    "/readyz", Public, [], ops::readyz;
+    read   GET    "/metrics", Key("core.projection.read"), [], ops::metrics;
+    read   GET    "/api/openapi.json", Public, [], ops::openapi_json;
+
+    read   GET    "/api/v1/setup", Public, [], setup::state;
+    write  POST   "/api/v1/setup", Public, [], setup::first_administrator;
+    read   POST   "/api/v1/session", Public, [], session::sign_in;
+    write  DELETE "/api/v1/session", SelfOnly, [], session::sign_out;
+    read   GET    "/api/v1/user/me", SelfOnly, [], me::me;
+    write  PUT    "/api/v1/user/me/password", SelfOnly, [], me::change_password;
+    read   GET    "/api/v1/user/me/sessions", SelfOnly, [], me::sessions;
+    write  DELETE "/api/v1/user/me/sessions", SelfOnly, [], me::end_sessions;
+    write  DELETE "/api/v1/user/me/sessions/{id}", SelfOnly, [], me::end_session;
+    read   GET    "/api/v1/user/me/tokens", SelfOnly, [], me::tokens;
+    write  POST   "/api/v1/user/me/tokens", SelfOnly, [], me::issue_token;
+    write  DELETE "/api/v1/user/me/tokens/{id}", SelfOnly, [], me::revoke_token;
+
+    read   GET    "/api/v1/users", Key("core.user.read"), ["limit", "cursor"], users::list;
+    write  POST   "/api/v1/users", Key("core.user.create"), [], users::create;
+    read   GET    "/api/v1/users/{id}", Key("core.user.read"), [], users::get;
+    write  PATCH  "/api/v1/users/{id}", Key("core.user.edit"), [], users::patch;
+    write  POST   "/api/v1/users/{id}/suspend", Key("core.user.suspend"), [], users::suspend;
+    write  POST   "/api/v1/users/{id}/reactivate", Key("core.user.suspend"), [], users::reactivate;
+    write  POST   "/api/v1/users/{id}/schedule-deletion", Key("core.user.delete"), [], users::schedule_deletion;
+    write  POST   "/api/v1/users/{id}/restore", Key("core.user.delete"), [], users::restore;
+    write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
+
+    read   GET    "/api/v1/permissions", Key("core.permission.read"), ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;
+    write  PUT    "/api/v1/catalog/{namespace}", Key("core.module.install"), [], permissions::apply;
+
+    read   GET    "/api/v1/roles", Key("core.role.read"), ["limit", "cursor", "scope"], roles::list;
+    write  POST   "/api/v1/roles", Key("core.role.create"), [], roles::create;
+    read   GET    "/api/v1/roles/{id}", Key("core.role.read"), [], roles::get;
+    change PATCH  "/api/v1/roles/{id}", Key("core.role.edit"), [], roles::patch;
+    change DELETE "/api/v1/roles/{id}", Key("core.role.delete"), [], roles::delete;
+
+    read   GET    "/api/v1/groups", Key("core.group.read"), ["limit", "cursor"], groups::list;
+    write  POST   "/api/v1/groups", Key("core.group.create"), [], groups::create;
+    read   GET    "/api/v1/groups/{id}", Key("core.group.read"), [], groups::get;
+    change PATCH  "/api/v1/groups/{id}", Key("core.group.edit"), [], groups::patch;
+    change DELETE "/api/v1/groups/{id}", Key("core.group.delete"), [], groups::delete;
+    read   GET    "/api/v1/groups/{id}/members", Key("core.group.read"), ["limit", "cursor"], groups::members;
+    write  PUT    "/api/v1/groups/{id}/members/{user}", Key("core.group.manage"), [], groups::add_member;
+    write  DELETE "/api/v1/groups/{id}/members/{user}", SelfOnly, [], groups::remove_member;
+
+    read   GET    "/api/v1/objects", READS, ["limit", "cursor", "type", "parent"], objects::list;
+    write  POST   "/api/v1/objects", CREATES, [], objects::create;
+    read   GET    "/api/v1/objects/{type}/{id}", READS, [], objects::get;
+    change PATCH  "/api/v1/objects/{type}/{id}", MANAGES, [], objects::patch;
+    change DELETE "/api/v1/objects/{type}/{id}", MANAGES, [], objects::delete;
+    write  POST   "/api/v1/objects/{type}/{id}/transfer", Key("core.object.transfer"), [], objects::transfer;
+    write  POST   "/api/v1/objects/{type}/{id}/move", Key("core.object.move"), [], objects::relocate;
+    write  POST   "/api/v1/objects/{type}/{id}/inheritance", Key("core.grant.manage"), [], objects::set_inheritance;
+    read   GET    "/api/v1/objects/{type}/{id}/access", Key("core.grant.read"), ["limit", "cursor"], sharing::access;
+
+    read   GET    "/api/v1/grants", Key("core.grant.read"), ["limit", "cursor", "subject", "scope", "role"], grants::list;
+    write  POST   "/api/v1/grants", Key("core.grant.manage"), [], grants::issue;
+    read   GET    "/api/v1/grants/{id}", Key("core.grant.read"), [], grants::get;
+    write  DELETE "/api/v1/grants/{id}", SelfOnly, [], grants::revoke;
+
+    read   POST   "/api/v1/check", SelfOnly, [], questions::check;
+    read   POST   "/api/v1/check/batch", SelfOnly, [], questions::check_batch;
+    read   POST   "/api/v1/explain", SelfOnly, [], questions::explain;
+    read   POST   "/api/v1/effective", SelfOnly, [], questions::effective;
+    read   POST   "/api/v1/allowed-objects", SelfOnly, [], questions::allowed_objects;
+    read   POST   "/api/v1/who-can", Key("core.decision.read"), [], questions::who_can;
+
+    read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
+    read   GET    "/api/v1/log", Key("core.audit.read"), [], history::log;
+}

@@ -1,0 +1,326 @@
+//! One request as use cases see it: who asks, one policy and one moment for all of it, the parameters, and the few
+//! questions every use case has.
+
+use crate::{
+    App,
+    access::Row,
+    edge::{Cursor, CursorOf, Params},
+    problem::Problem,
+};
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, request::Parts},
+};
+use charter_commands::Command;
+use charter_control::{Authenticated, Receipt, Request, RequestMeta};
+use charter_events::{
+    Hash, ObjectId, Offset, PermissionKey, Scope, Timestamp, UserId, Via, envelope::REASON_BYTES_MAX,
+};
+use charter_policy::{AccessControl, Caller, ObjectView, Page, Policy, Position};
+use std::{ops::Deref, sync::Arc};
+
+/// The most rows of a page.
+pub const PAGE_ROWS_MAX: usize = 500;
+/// The rows of a page when the request names no number.
+const PAGE_ROWS_DEFAULT: usize = 100;
+/// The longest idempotency key, in bytes.
+const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+
+/// A request, whoever sent it.
+pub(crate) struct Asked {
+    pub(crate) app: App,
+    /// One snapshot for the whole request.
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) now: Timestamp,
+    pub(crate) row: &'static Row,
+    pub(crate) params: Params,
+    pub(crate) segments: Vec<(String, String)>,
+    pub(crate) if_match: Option<Offset>,
+    pub(crate) headers: HeaderMap,
+}
+
+/// A request of somebody who is signed in.
+#[derive(Clone)]
+pub(crate) struct Ask {
+    asked: Arc<Asked>,
+    pub(crate) caller: Caller,
+    pub(crate) user: UserId,
+    pub(crate) who: Authenticated,
+}
+
+/// A request to a public route.
+#[derive(Clone)]
+pub(crate) struct Visit(pub(crate) Arc<Asked>);
+
+impl Deref for Ask {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.asked
+    }
+}
+
+impl Deref for Visit {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.0
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Ask {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // Only the gate puts it there: a handler without one answers nothing.
+        parts.extensions.get::<Self>().cloned().ok_or_else(Problem::internal)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Visit {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Arc<Asked>>().cloned().map(Self).ok_or_else(Problem::internal)
+    }
+}
+
+/// One of core's keys, written in this crate.
+///
+/// # Errors
+/// 500, when it is misspelt.
+pub(crate) fn core_key(text: &str) -> Result<PermissionKey, Problem> {
+    text.parse().map_err(|error| {
+        tracing::error!(%error, "a key of the access table");
+        Problem::internal()
+    })
+}
+
+impl Asked {
+    /// A variable segment of the path, decoded once.
+    pub(crate) fn segment(&self, name: &str) -> Option<&str> {
+        self.segments.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A variable segment the route has.
+    pub(crate) fn named(&self, name: &str) -> &str {
+        self.segment(name).unwrap_or_default()
+    }
+
+    /// What is recorded with a command: request id, reason, idempotency key, the version it is held to.
+    ///
+    /// # Errors
+    /// 400 naming the header that can't be taken.
+    pub(crate) fn meta(&self, body: Hash) -> Result<RequestMeta, Problem> {
+        let text = |name: &'static str, bytes_max: usize| match self.headers.get(name) {
+            None => Ok(None),
+            Some(value) => match std::str::from_utf8(value.as_bytes()) {
+                Ok(text) if (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control) => {
+                    Ok(Some(text.to_owned()))
+                }
+                _ => Err(Problem::invalid_header(name, format!("it takes 1 to {bytes_max} bytes of text"))),
+            },
+        };
+        let key = if self.row.method == "POST" {
+            text("idempotency-key", IDEMPOTENCY_KEY_BYTES_MAX)?
+        } else {
+            None
+        };
+        Ok(RequestMeta {
+            request_id: text("x-request-id", charter_events::envelope::REQUEST_ID_BYTES_MAX)?,
+            reason: text("x-reason", REASON_BYTES_MAX)?,
+            idempotency: key.map(|key| (key, body)),
+            if_match: self.if_match,
+            ..RequestMeta::new(Via::Api)
+        })
+    }
+}
+
+impl Ask {
+    pub(crate) fn new(asked: Arc<Asked>, who: Authenticated) -> Self {
+        Self { asked, caller: who.caller.clone(), user: who.user, who }
+    }
+
+    /// Refuses unless the caller is allowed one of core's keys at the scope.
+    pub(crate) fn require(&self, key: &str, scope: Scope) -> Result<(), Problem> {
+        Ok(self.policy.at(self.now).require(&self.caller, &core_key(key)?, scope)?)
+    }
+
+    /// Whether the caller is allowed a key at the scope, his token's ceiling included.
+    pub(crate) fn may(&self, key: &PermissionKey, scope: Scope) -> bool {
+        self.policy.at(self.now).is_allowed(&self.caller, key, scope).is_ok_and(|decision| decision.allowed())
+    }
+
+    /// Whether the caller is allowed one of core's keys at the scope.
+    pub(crate) fn may_core(&self, key: &str, scope: Scope) -> bool {
+        core_key(key).is_ok_and(|key| self.may(&key, scope))
+    }
+
+    /// Whether the caller may know an object: he holds its read key, or may ask about others there.
+    pub(crate) fn knows(&self, object: &ObjectView<'_>) -> bool {
+        let scope = Scope::Object(object.id);
+        let read = self.policy.object_type(object.object_type.as_str()).map(|of| &of.definition.read);
+        read.is_some_and(|key| self.may(key, scope)) || self.may_core("core.decision.read", scope)
+    }
+
+    /// An object the caller may know, by type and id or external id.
+    ///
+    /// # Errors
+    /// 404, the same for one that is not there and one he may not know.
+    pub(crate) fn object(&self, object_type: &str, name: &str) -> Result<ObjectView<'_>, Problem> {
+        self.app
+            .control
+            .resolve_object_of(&self.policy, object_type, name)
+            .and_then(|id| self.policy.object(id))
+            .filter(|object| self.knows(object))
+            .ok_or_else(Problem::not_found)
+    }
+
+    /// The object of the path.
+    pub(crate) fn path_object(&self) -> Result<ObjectView<'_>, Problem> {
+        self.object(self.named("type"), self.named("id"))
+    }
+
+    /// An object the caller may know, named `type:id` or `type:external_id` in a body or a parameter.
+    pub(crate) fn object_ref(&self, text: &str, field: &str) -> Result<ObjectId, Problem> {
+        let Some((object_type, name)) = text.split_once(':') else {
+            return Err(Problem::invalid_member(
+                "invalid_reference",
+                field,
+                "it takes `<type>:<id or external id>`",
+            ));
+        };
+        self.object(object_type, name).map(|object| object.id).map_err(|problem| problem.of(field))
+    }
+
+    /// A scope named in a body or a parameter: `global`, or an object.
+    pub(crate) fn scope_ref(&self, text: &str, field: &str) -> Result<Scope, Problem> {
+        if text == "global" { Ok(Scope::Global) } else { self.object_ref(text, field).map(Scope::Object) }
+    }
+
+    /// A user named in a body or parameter.
+    pub(crate) fn user_ref(&self, text: &str, field: &str) -> Result<UserId, Problem> {
+        let found = self.app.control.resolve_user(&self.policy, text);
+        found.ok_or_else(|| Problem::not_found().of(field))
+    }
+
+    /// Where this page begins and how many rows it has, from the query.
+    pub(crate) fn page(&self) -> Result<PageAsk, Problem> {
+        let limit = match self.params.text("limit") {
+            None => PAGE_ROWS_DEFAULT,
+            Some(text) => page_rows(text.parse().ok())
+                .ok_or_else(|| Problem::invalid_parameter("limit", format!("it is 1 to {PAGE_ROWS_MAX}")))?,
+        };
+        let list = self
+            .segments
+            .iter()
+            .fold(self.row.path.to_owned(), |path, (_, value)| format!("{path}\0{value}"));
+        self.page_of(&list, &self.params.filter(), limit, self.params.text("cursor"))
+    }
+
+    /// The same of a question, which names limit and cursor in its body.
+    pub(crate) fn page_asked(
+        &self,
+        filter: &str,
+        limit: Option<u16>,
+        cursor: Option<&str>,
+    ) -> Result<PageAsk, Problem> {
+        let limit = match limit {
+            None => PAGE_ROWS_DEFAULT,
+            Some(rows) => page_rows(Some(rows.into())).ok_or_else(|| {
+                Problem::invalid_member("invalid_value", "limit", format!("it is 1 to {PAGE_ROWS_MAX}"))
+            })?,
+        };
+        self.page_of(self.row.path, filter, limit, cursor)
+    }
+
+    fn page_of(
+        &self,
+        list: &str,
+        filter: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<PageAsk, Problem> {
+        let of = CursorOf::new(list, filter, self.user);
+        let key = self.app.control.cursor_key();
+        let begin = match cursor {
+            None => Cursor::at(self.policy.version(), 0, None),
+            Some(text) => Cursor::open(text, of, key)?,
+        };
+        Ok(PageAsk { begin, limit, of, key: *key })
+    }
+
+    /// Hands a command to the writer. It is the writer's from then on: nobody who hangs up cancels it.
+    pub(crate) async fn submit(&self, command: impl Into<Command>, body: Hash) -> Result<Receipt, Problem> {
+        let request = Request::new(self.caller.clone(), command.into(), self.meta(body)?);
+        Ok(self.app.control.submit(request).await?)
+    }
+
+    /// The same request at the version a command led to.
+    pub(crate) async fn after(&self, version: Offset) -> Result<Self, Problem> {
+        let policy = self.app.control.at_least(version).await?;
+        let asked = Asked {
+            app: self.app.clone(),
+            policy,
+            now: self.app.control.now(),
+            row: self.row,
+            params: self.params.clone(),
+            segments: self.segments.clone(),
+            if_match: None,
+            headers: HeaderMap::new(),
+        };
+        Ok(Self { asked: Arc::new(asked), ..self.clone() })
+    }
+}
+
+fn page_rows(rows: Option<usize>) -> Option<usize> {
+    rows.filter(|rows| (1..=PAGE_ROWS_MAX).contains(rows))
+}
+
+/// A page that was asked for.
+pub(crate) struct PageAsk {
+    pub(crate) begin: Cursor,
+    pub(crate) limit: usize,
+    of: CursorOf,
+    key: [u8; 32],
+}
+
+impl PageAsk {
+    /// The last row's position of the page before.
+    pub(crate) fn after(&self) -> Option<Position> {
+        self.begin.position()
+    }
+
+    /// The same for the policy's own lists.
+    pub(crate) fn page(&self) -> Page {
+        Page { after: self.after(), limit: self.limit }
+    }
+
+    /// The cursor of the page after this position.
+    pub(crate) fn next(&self, last: Position) -> String {
+        self.next_in(0, Some(last))
+    }
+
+    /// The cursor of the page after this text.
+    pub(crate) fn next_key(&self, last: &str) -> String {
+        Cursor::after_key(self.begin.first_version, last).seal(self.of, &self.key)
+    }
+
+    /// The same in a list made of several.
+    pub(crate) fn next_in(&self, part: u32, last: Option<Position>) -> String {
+        Cursor::at(self.begin.first_version, part, last).seal(self.of, &self.key)
+    }
+
+    /// A page of the rows an iterator in order of position begins with, and the cursor of the next.
+    pub(crate) fn take<T>(
+        &self,
+        rows: impl Iterator<Item = T>,
+        position: impl Fn(&T) -> Position,
+    ) -> (Vec<T>, Option<String>) {
+        let mut rows: Vec<T> = rows.take(self.limit.saturating_add(1)).collect();
+        let more = rows.len() > self.limit;
+        rows.truncate(self.limit);
+        let next = rows.last().filter(|_| more).map(|last| self.next(position(last)));
+        (rows, next)
+    }
+}

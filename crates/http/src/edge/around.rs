@@ -1,0 +1,158 @@
+//! Around every request: its id, a bound on how many run and how long, what happens when a handler panics, the headers
+//! every answer has, and its line in the access log.
+
+use super::gate::LoggedUser;
+use crate::{
+    App,
+    answer::POLICY_VERSION,
+    problem::{Problem, ProblemCode},
+};
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use charter_events::envelope::REQUEST_ID_BYTES_MAX;
+use futures_util::FutureExt;
+use std::{panic::AssertUnwindSafe, time::Instant};
+use uuid::Uuid;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Runs the rest of the stack for one request.
+pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let id = request_id(request.headers());
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    let line = Line::of(&request, id.clone());
+    let mut response = bounded(&app, request, next).await;
+    finish(&app, &mut response, id);
+    line.log(&response, began);
+    response
+}
+
+/// The caller's own id for the request, when it is one; else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let mut sent = headers.get_all(&REQUEST_ID).iter();
+    if let (Some(value), None) = (sent.next(), sent.next())
+        && (1..=REQUEST_ID_BYTES_MAX).contains(&value.len())
+        && value.as_bytes().iter().all(u8::is_ascii_graphic)
+    {
+        return value.clone();
+    }
+    HeaderValue::from_str(&Uuid::now_v7().to_string()).unwrap_or(HeaderValue::from_static("unnamed"))
+}
+
+/// The handler's answer, unless too many requests run, it takes too long, or it panics.
+async fn bounded(app: &App, request: Request, next: Next) -> Response {
+    let Ok(_running) = app.running.try_acquire() else {
+        return Problem::overloaded("overloaded", "too many requests are being answered").into_response();
+    };
+    let answering = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(app.config.request_timeout, answering).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => {
+            tracing::error!("a handler panicked");
+            Problem::internal().into_response()
+        }
+        Err(_) => {
+            Problem::overloaded("timeout", "the answer took too long; a command may still be carried out")
+                .into_response()
+        }
+    }
+}
+
+/// What every answer has: problems in one form, the policy version, the request's id, and headers that keep browsers
+/// and caches from making more of it.
+fn finish(app: &App, response: &mut Response, id: HeaderValue) {
+    if response.status().is_client_error() || response.status().is_server_error() {
+        as_problem(response);
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    if !headers.contains_key(POLICY_VERSION) {
+        headers.insert(POLICY_VERSION, HeaderValue::from(app.control.policy().version().get()));
+    }
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Turns a refusal of the framework (its own text) into a problem; one of ours stays.
+fn as_problem(response: &mut Response) {
+    if response.extensions().get::<ProblemCode>().is_some() {
+        return;
+    }
+    let problem = match response.status() {
+        StatusCode::NOT_FOUND => Problem::not_found(),
+        StatusCode::METHOD_NOT_ALLOWED => Problem::method_not_allowed(),
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::body_too_large(crate::body::BODY_BYTES_MAX),
+        status if status.is_client_error() => Problem::malformed("the request can't be read"),
+        _ => Problem::internal(),
+    };
+    let allow = response.headers().get(header::ALLOW).cloned();
+    *response = problem.into_response();
+    if let Some(allow) = allow {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+}
+
+/// A request's line in the access log. Never the query, a header or a body: they may hold secrets.
+struct Line {
+    method: String,
+    path: String,
+    route: String,
+    id: HeaderValue,
+}
+
+/// At most so much of a path is logged, in bytes.
+const PATH_BYTES_MAX: usize = 512;
+
+impl Line {
+    fn of(request: &Request, id: HeaderValue) -> Self {
+        let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+        Self {
+            method: request.method().as_str().chars().take(16).collect(),
+            path: request.uri().path().chars().take(PATH_BYTES_MAX).collect(),
+            route: route.to_owned(),
+            id,
+        }
+    }
+
+    fn log(self, response: &Response, began: Instant) {
+        let status = response.status().as_u16();
+        let seconds = began.elapsed().as_secs_f64();
+        let user = response.extensions().get::<LoggedUser>().map(|user| user.0.to_string());
+        let code = response.extensions().get::<ProblemCode>().map(|code| code.0);
+        tracing::info!(
+            target: "charter::access",
+            method = %self.method,
+            path = %self.path,
+            status,
+            code,
+            user,
+            request_id = self.id.to_str().unwrap_or_default(),
+            milliseconds = seconds * 1_000.0,
+            "answered"
+        );
+        let labels = [("method", self.method), ("route", self.route), ("status", status.to_string())];
+        metrics::counter!("charter_http_requests_total", &labels).increment(1);
+        metrics::histogram!("charter_http_request_seconds", &labels).record(seconds);
+    }
+}
+
+/// What answers where no route is.
+pub(crate) async fn no_route() -> Problem {
+    Problem::no_route()
+}
+
+/// What answers where a route has no such method.
+pub(crate) async fn method_not_allowed() -> Problem {
+    Problem::method_not_allowed()
+}

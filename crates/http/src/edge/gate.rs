@@ -1,0 +1,162 @@
+//! The gate of a route: who is calling, at which version, with which parameters, and whether he holds the row's key
+//! anywhere. It fails closed and puts what it learned into the request; a handler can't get it any other way.
+
+use super::params::Params;
+use crate::{
+    App,
+    access::{Gate, Row, TypeKey},
+    ask::{Ask, Asked},
+    problem::Problem,
+};
+use axum::{
+    extract::{RawPathParams, Request, State},
+    http::{HeaderMap, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use charter_control::Authenticated;
+use charter_events::{Offset, PermissionKey, UserId};
+use charter_policy::{AccessError, Policy};
+use std::sync::Arc;
+
+/// Who asked, kept beside the response for the access log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoggedUser(pub(crate) UserId);
+
+type Gated = (App, &'static Row);
+
+/// Lets a request through to its handler, or answers it.
+pub(crate) async fn gate(
+    State((app, row)): State<Gated>,
+    segments: RawPathParams,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let params = Params::parse(request.uri().query(), row.query)?;
+    let headers = request.headers();
+    let who = match row.gate {
+        Gate::Public => None,
+        _ => Some(authenticate(&app, headers).await?),
+    };
+    let policy = match header_number(headers, "policy-version-min")? {
+        Some(version) => app.control.at_least(version).await?,
+        None => app.control.policy(),
+    };
+    let now = app.control.now();
+    let segments: Vec<(String, String)> =
+        segments.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let if_match = if_match(headers, row)?;
+    let headers = headers.clone();
+    let asked = Arc::new(Asked { app, policy, now, row, params, segments, if_match, headers });
+    let Some(who) = who else {
+        request.extensions_mut().insert(asked);
+        return Ok(next.run(request).await);
+    };
+    let ask = Ask::new(asked, who);
+    let user = LoggedUser(ask.user);
+    let mut response = match passes(&ask) {
+        Ok(()) => {
+            request.extensions_mut().insert(ask);
+            next.run(request).await
+        }
+        Err(problem) => problem.into_response(),
+    };
+    response.extensions_mut().insert(user);
+    Ok(response)
+}
+
+/// Whether the caller holds the row's key anywhere.
+fn passes(ask: &Ask) -> Result<(), Problem> {
+    match ask.row.gate {
+        Gate::Public | Gate::SelfOnly => Ok(()),
+        Gate::Key(key) => anywhere(ask, &crate::ask::core_key(key)?),
+        Gate::TypeKey(which) => match ask.segment("type") {
+            Some(name) => match ask.policy.object_type(name) {
+                Some(of) => anywhere(ask, type_key(&of, which)).map_err(|_| Problem::not_found()),
+                None => Err(Problem::not_found()),
+            },
+            None => any_type(ask, which),
+        },
+    }
+}
+
+fn type_key<'a>(of: &charter_policy::ObjectTypeView<'a>, which: TypeKey) -> &'a PermissionKey {
+    match which {
+        TypeKey::Read => &of.definition.read,
+        TypeKey::Create => &of.definition.create,
+        TypeKey::Manage => &of.definition.manage,
+    }
+}
+
+fn any_type(ask: &Ask, which: TypeKey) -> Result<(), Problem> {
+    let policy: &Policy = &ask.policy;
+    let mut lacking = None;
+    for of in policy.object_types() {
+        match anywhere(ask, type_key(&of, which)) {
+            Ok(()) => return Ok(()),
+            // Core's folders are what a refusal names: other types are none of a stranger's business.
+            Err(problem) if of.namespace.is_core() => lacking = Some(problem),
+            Err(_) => {}
+        }
+    }
+    Err(lacking.unwrap_or_else(Problem::not_found))
+}
+
+fn anywhere(ask: &Ask, key: &PermissionKey) -> Result<(), Problem> {
+    if let Some(ceiling) = ask.caller.ceiling()
+        && !ceiling.iter().any(|pattern| pattern.matches(key))
+    {
+        return Err(AccessError::TokenTooNarrow { permission: key.clone() }.into());
+    }
+    if ask.policy.allows_anywhere(ask.user, key, ask.now) {
+        Ok(())
+    } else {
+        Err(Problem::forbidden(key.as_str()))
+    }
+}
+
+async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Authenticated, Problem> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Err(Problem::unauthenticated()) };
+    if values.next().is_some() {
+        return Err(Problem::invalid_header("Authorization", "it is sent twice"));
+    }
+    let text = value.to_str().map_err(|_| Problem::invalid_token())?;
+    let Some((scheme, secret)) = text.split_once(' ') else { return Err(Problem::invalid_token()) };
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Problem::unauthenticated());
+    }
+    Ok(app.control.authenticate(secret.trim()).await?)
+}
+
+/// A header that holds an offset.
+fn header_number(headers: &HeaderMap, name: &'static str) -> Result<Option<Offset>, Problem> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let number = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    match number.and_then(|text| text.parse().ok()).and_then(Offset::new) {
+        Some(offset) => Ok(Some(offset)),
+        None => Err(Problem::invalid_header(name, "it takes the offset of an event")),
+    }
+}
+
+/// The version a change is held to: an `ETag` of ours, or `*` for any.
+fn if_match(headers: &HeaderMap, row: &Row) -> Result<Option<Offset>, Problem> {
+    let mut values = headers.get_all(header::IF_MATCH).iter();
+    let Some(value) = values.next() else {
+        return if row.if_match { Err(Problem::precondition_required()) } else { Ok(None) };
+    };
+    let wrong = || Problem::invalid_header("If-Match", "it takes one `ETag` of this API, in quotes, or `*`");
+    let text = value.to_str().map_err(|_| wrong())?.trim();
+    if values.next().is_some() {
+        return Err(wrong());
+    }
+    if text == "*" {
+        return Ok(None);
+    }
+    let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or_else(wrong)?;
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    // An `ETag` too large to be ours is simply not the current one.
+    Ok(Some(number.parse().ok().and_then(Offset::new).unwrap_or(Offset::MAX)))
+}

@@ -1,0 +1,25 @@
+//! The edge: what happens to every request before a handler and to every answer after it.
+
+mod around;
+mod cursor;
+mod gate;
+mod params;
+mod server;
+
+pub(crate) use around::{around, method_not_allowed, no_route};
+pub(crate) use cursor::{Cursor, CursorOf};
+pub(crate) use gate::gate;
+pub(crate) use params::Params;
+pub use server::{CONNECTIONS_MAX, serve};
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 over parts, each with its length before it, so that no two lists of parts give the same bytes.
+pub(crate) fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,130 @@
+//! Query parameters: decoded once, each at most once, only those the route's row in the access table names.
+
+use crate::problem::Problem;
+use percent_encoding::percent_decode_str;
+use std::{fmt::Display, str::FromStr};
+
+/// The most parameters a query may have.
+const PARAMETERS_MAX: usize = 16;
+/// Names under which secrets would be sent in a query.
+const SECRET_NAMES: [&str; 6] = ["token", "access_token", "password", "secret", "api_key", "authorization"];
+
+/// A request's query parameters.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl Params {
+    /// Takes a query apart.
+    ///
+    /// # Errors
+    /// 400 for secrets, for a parameter the route doesn't take, and for one that is sent twice.
+    pub(crate) fn parse(query: Option<&str>, taken: &[&str]) -> Result<Self, Problem> {
+        let mut params = Vec::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (name, value) = (decode(name)?, decode(value)?);
+            if is_secret(&name, &value) {
+                return Err(Problem::credential_in_query(&shown(&name)));
+            }
+            if !taken.contains(&name.as_str()) {
+                return Err(Problem::unsupported_parameter(&shown(&name)));
+            }
+            if params.iter().any(|(known, _)| *known == name) {
+                return Err(Problem::invalid_parameter(&name, "it is sent twice"));
+            }
+            params.push((name, value));
+            if params.len() > PARAMETERS_MAX {
+                return Err(Problem::malformed("the query has too many parameters"));
+            }
+        }
+        Ok(Self(params))
+    }
+
+    /// A parameter as it was sent.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter, read.
+    ///
+    /// # Errors
+    /// 400 naming the parameter, when it can't be.
+    pub(crate) fn get<T>(&self, name: &str) -> Result<Option<T>, Problem>
+    where
+        T: FromStr,
+        T::Err: Display,
+    {
+        self.text(name)
+            .map(|text| {
+                text.parse().map_err(|error: T::Err| Problem::invalid_parameter(name, error.to_string()))
+            })
+            .transpose()
+    }
+
+    /// One of several words.
+    ///
+    /// # Errors
+    /// 400 naming the parameter, when it is another word.
+    pub(crate) fn word(&self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        match words.iter().find(|word| **word == text) {
+            Some(word) => Ok(Some(word)),
+            None => Err(Problem::invalid_parameter(name, format!("it is one of `{}`", words.join("`, `")))),
+        }
+    }
+
+    /// Everything but the place in the list, in one order: what a cursor is bound to.
+    pub(crate) fn filter(&self) -> String {
+        let mut rest: Vec<_> =
+            self.0.iter().filter(|(name, _)| name != "cursor" && name != "limit").collect();
+        rest.sort();
+        rest.iter().map(|(name, value)| format!("{}:{name}={}:{value};", name.len(), value.len())).collect()
+    }
+}
+
+fn is_secret(name: &str, value: &str) -> bool {
+    SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str())
+        || [charter_control::SESSION_PREFIX, charter_control::TOKEN_PREFIX]
+            .iter()
+            .any(|prefix| value.starts_with(prefix))
+}
+
+fn decode(text: &str) -> Result<String, Problem> {
+    let spaced = text.replace('+', " ");
+    match percent_decode_str(&spaced).decode_utf8() {
+        Ok(decoded) => Ok(decoded.into_owned()),
+        Err(_) => Err(Problem::malformed("the query is not UTF-8")),
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(64).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_named_parameters_are_taken_and_each_once() {
+        let params = Params::parse(Some("limit=5&type=a%2Fb+c"), &["limit", "type"]).unwrap();
+        assert_eq!((params.text("type"), params.get::<u16>("limit").unwrap()), (Some("a/b c"), Some(5)));
+        for (query, code) in [
+            ("as_of=5", "unsupported_parameter"),
+            ("limit=1&limit=2", "invalid_parameter"),
+            ("token=x", "credential_in_query"),
+            ("limit=cht_abc", "credential_in_query"),
+            ("type=%ff", "malformed"),
+        ] {
+            assert_eq!(Params::parse(Some(query), &["limit", "type"]).unwrap_err().code(), code, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_filter_is_the_same_in_any_order_and_differs_in_any_value() {
+        let filter = |q: &str| Params::parse(Some(q), &["a", "b", "limit", "cursor"]).unwrap().filter();
+        assert_eq!(filter("a=1&b=2&limit=5"), filter("b=2&a=1&cursor=x"));
+        assert_ne!(filter("a=1&b=2"), filter("a=2&b=1"));
+        assert_ne!(filter("a=1%3B1%3Ab%3D1%3A2"), filter("a=1&b=2"));
+    }
+}

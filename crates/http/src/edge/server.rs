@@ -1,0 +1,97 @@
+//! Serving a router on a listener: HTTP/1.1 and HTTP/2, bounded in connections, headers and time, and ended without
+//! breaking off what is being answered. The one place that knows the HTTP implementation.
+
+use axum::Router;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use std::{future::Future, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::Semaphore};
+
+/// The most connections at once.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// How long a request's head may take to arrive, in seconds.
+const HEAD_SECONDS_MAX: u64 = 10;
+/// The largest request head, in bytes.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
+/// The most headers of a request.
+const HEADERS_MAX: usize = 100;
+/// The most requests at once on one HTTP/2 connection.
+const STREAMS_MAX: u32 = 128;
+/// How long running requests may take to end when the server stops, in seconds.
+const DRAIN_SECONDS_MAX: u64 = 30;
+/// How long to wait after the system refused to accept a connection, in milliseconds.
+const ACCEPT_PAUSE_MILLISECONDS: u64 = 100;
+
+/// Serves until `shutdown` resolves, then lets what is being answered end.
+///
+/// # Errors
+/// None today: a connection that can't be accepted is logged and the next one tried.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
+    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let graceful = GracefulShutdown::new();
+    let server = builder();
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            () = &mut shutdown => break,
+            accepted = accept(&listener, &connections) => accepted,
+        };
+        let (stream, permit) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "a connection was not accepted");
+                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MILLISECONDS)).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
+        let watched = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = watched.await {
+                tracing::debug!(error = %error, "a connection broke off");
+            }
+            drop(permit);
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests were still running when the server stopped");
+    }
+    Ok(())
+}
+
+type Accepted = std::io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)>;
+
+/// The next connection, once there is room for one.
+async fn accept(listener: &TcpListener, connections: &Arc<Semaphore>) -> Accepted {
+    let permit = Arc::clone(connections).acquire_owned().await.map_err(std::io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, permit))
+}
+
+fn builder() -> auto::Builder<TokioExecutor> {
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX))
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX);
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .keep_alive_interval(Some(Duration::from_secs(HEAD_SECONDS_MAX)))
+        .keep_alive_timeout(Duration::from_secs(HEAD_SECONDS_MAX));
+    server
+}

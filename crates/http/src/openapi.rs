@@ -1,0 +1,187 @@
+//! The OpenAPI 3.1 document. Bodies and answers come from the handlers; query parameters, headers, security and
+//! problems from the access table, so that neither can say something else than the server does.
+
+use crate::{
+    access::{ACCESS_TABLE, Gate, Row, TypeKey},
+    dto::ProblemBody,
+};
+use utoipa::{
+    OpenApi, PartialSchema, ToSchema,
+    openapi::{
+        ComponentsBuilder, ContentBuilder, Info, License, OpenApi as Document, OpenApiBuilder, Ref, RefOr,
+        Required, Response, ResponseBuilder,
+        header::HeaderBuilder,
+        path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        schema::{ObjectBuilder, Schema, SchemaType, Type},
+        security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+    },
+};
+
+const SCHEME: &str = "bearer";
+const PROBLEM: &str = "Problem";
+
+#[derive(OpenApi)]
+#[openapi()]
+struct Nothing;
+
+/// What the document begins with, before any route.
+pub(crate) fn head() -> Document {
+    let mut info = Info::new("Charter", env!("CARGO_PKG_VERSION"));
+    info.description = Some(ABOUT.to_owned());
+    let mut license = License::new("Apache-2.0");
+    license.identifier = Some("Apache-2.0".to_owned());
+    info.license = Some(license);
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The secret of a session (`chs_…`) or of an API token (`cht_…`)."))
+        .build();
+    let problem = ResponseBuilder::new()
+        .description("Why the request was not answered")
+        .content(
+            "application/problem+json",
+            ContentBuilder::new().schema(Some(Ref::from_schema_name("ProblemBody"))).build(),
+        )
+        .build();
+    let components = ComponentsBuilder::new()
+        .security_scheme(SCHEME, SecurityScheme::Http(bearer))
+        .schema(ProblemBody::name(), ProblemBody::schema())
+        .response(PROBLEM, problem)
+        .build();
+    OpenApiBuilder::from(Nothing::openapi()).info(info).components(Some(components)).build()
+}
+
+const ABOUT: &str = "A permission control plane: every change is an event, every answer is folded from the events, \
+and every answer can explain itself. Errors are RFC 9457 problems with a stable `code`. Every answer names its policy \
+version; a request may ask for at least one with `Policy-Version-Min`.";
+
+/// The document with everything the access table knows.
+pub(crate) fn finished(mut document: Document) -> Document {
+    for row in ACCESS_TABLE {
+        if let Some(operation) =
+            document.paths.paths.get_mut(row.path).and_then(|item| operation(item, row.method))
+        {
+            complete(operation, row);
+        }
+    }
+    document
+}
+
+fn complete(operation: &mut Operation, row: &Row) {
+    let parameters = operation.parameters.get_or_insert_default();
+    parameters.extend(row.query.iter().map(|name| query(name)));
+    parameters.push(header("Policy-Version-Min", "Answer at this policy version or a later one", false));
+    if row.if_match {
+        parameters.push(header("If-Match", "The `ETag` last seen, or `*`", true));
+    }
+    if row.writes {
+        parameters.push(header("X-Reason", "Why, recorded with the change; at most 1024 bytes", false));
+        if row.method == "POST" {
+            let about = "The same key and request again gives the first answer; kept at least 24 hours";
+            parameters.push(header("Idempotency-Key", about, false));
+        }
+    }
+    let (security, needs) = match row.gate {
+        Gate::Public => (vec![SecurityRequirement::default()], "Public.".to_owned()),
+        Gate::SelfOnly => (bearer(), "Needs: to be signed in.".to_owned()),
+        Gate::Key(key) => (bearer(), format!("Needs: `{key}`.")),
+        Gate::TypeKey(TypeKey::Read) => (bearer(), "Needs: the type's read key.".to_owned()),
+        Gate::TypeKey(TypeKey::Create) => (bearer(), "Needs: the type's create key.".to_owned()),
+        Gate::TypeKey(TypeKey::Manage) => (bearer(), "Needs: the type's manage key.".to_owned()),
+    };
+    operation.security = Some(security);
+    let told = operation.description.take().filter(|text| !text.is_empty());
+    operation.description = Some(told.map_or(needs.clone(), |text| format!("{text}\n\n{needs}")));
+    for answer in operation.responses.responses.values_mut() {
+        if let RefOr::T(answer) = answer {
+            versioned(answer);
+        }
+    }
+    let problem = RefOr::Ref(Ref::new(format!("#/components/responses/{PROBLEM}")));
+    operation.responses.responses.insert("default".to_owned(), problem);
+}
+
+fn versioned(answer: &mut Response) {
+    let header = HeaderBuilder::new()
+        .description(Some("The policy version the answer was made at"))
+        .schema(Some(
+            ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).minimum(Some(0)).build(),
+        ))
+        .build();
+    answer.headers.insert("Policy-Version".to_owned(), header.into());
+}
+
+fn bearer() -> Vec<SecurityRequirement> {
+    vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]
+}
+
+fn header(name: &str, about: &str, required: bool) -> RefOr<Parameter> {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(if required { Required::True } else { Required::False })
+        .description(Some(about))
+        .schema(Some(text()))
+        .build()
+        .into()
+}
+
+fn text() -> Schema {
+    ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).build().into()
+}
+
+fn words(words: &[&str]) -> Schema {
+    let text = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
+    text.enum_values(Some(words.iter().map(|word| (*word).to_owned()))).build().into()
+}
+
+fn number(least: i64, most: Option<i64>) -> Schema {
+    let number = ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).minimum(Some(least));
+    number.maximum(most).build().into()
+}
+
+fn query(name: &str) -> RefOr<Parameter> {
+    let (about, schema) = match name {
+        "limit" => ("At most so many rows; 100 when absent", number(1, Some(500))),
+        "cursor" => ("From the page before", text()),
+        "after" => ("Events after this offset; from the first when absent", number(0, None)),
+        "shape" => ("Flat (the default), or a tree", words(&["flat", "tree"])),
+        "namespace" => ("Of this namespace", text()),
+        "object_type" => ("What can be granted on objects of this type", text()),
+        "type" => ("Objects of this type", text()),
+        "parent" => {
+            ("What lies directly in this folder, `folder:<id or external id>`, or at the top: `none`", text())
+        }
+        "subject" => ("Of `user:<id, username or external id>` or `group:<id or slug>`", text()),
+        "role" => ("Of this role: id or slug", text()),
+        "scope" => ("For or at this scope: see the route", text()),
+        _ => ("", text()),
+    };
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(schema))
+        .build()
+        .into()
+}
+
+fn operation<'a>(item: &'a mut PathItem, method: &str) -> Option<&'a mut Operation> {
+    match method {
+        "GET" => item.get.as_mut(),
+        "POST" => item.post.as_mut(),
+        "PUT" => item.put.as_mut(),
+        "PATCH" => item.patch.as_mut(),
+        "DELETE" => item.delete.as_mut(),
+        _ => None,
+    }
+}
+
+/// Whether a path item has this method, and no other.
+pub(crate) fn has(item: &PathItem, method: &str) -> bool {
+    let mut item = item.clone();
+    let others = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter().filter(|other| *other != method);
+    let has_method = operation(&mut item, method).is_some();
+    let has_other = others.into_iter().any(|other| operation(&mut item, other).is_some());
+    has_method && !has_other
+}

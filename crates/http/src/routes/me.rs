@@ -1,0 +1,141 @@
+//! What a caller sees and changes of himself.
+
+use crate::{
+    answer::{Answer, Answered},
+    ask::Ask,
+    body::{Body, NoBody},
+    dto,
+    problem::Problem,
+    read::Names,
+};
+use charter_control::{Credential, NewToken, SecretText};
+use charter_events::{Scope, SessionId, TokenId};
+use charter_policy::{AccessControl, EffectiveState};
+
+/// Who is calling, what he may do platform-wide, and until when that can be relied on.
+#[utoipa::path(get, path = "/api/v1/user/me", operation_id = "me", tag = "me",
+    responses((status = 200, description = "The caller", body = dto::Me)))]
+pub(crate) async fn me(ask: Ask) -> Answered<dto::Me> {
+    let names = Names::of(&ask, [ask.user]).await;
+    let entries = ask.policy.at(ask.now).effective(&ask.caller, Scope::Global)?;
+    let me = dto::Me {
+        user: names.user(ask.user),
+        email: names.profile(ask.user).and_then(|profile| profile.email.clone()),
+        administrator: ask.policy.is_administrator(ask.user, ask.now),
+        permissions: entries
+            .iter()
+            .filter(|entry| entry.state == EffectiveState::Allowed)
+            .map(|entry| entry.key.to_string())
+            .collect(),
+        policy_version: ask.policy.version(),
+        valid_until: ask.policy.valid_until(ask.user, ask.now),
+        mask: ask.caller.ceiling().map(<[_]>::to_vec),
+    };
+    Ok(Answer::ok(ask.policy.version(), me))
+}
+
+/// Changes the caller's own password. His other sessions end.
+#[utoipa::path(put, path = "/api/v1/user/me/password", operation_id = "change_password", tag = "me",
+    request_body = dto::ChangePasswordRequest, responses((status = 204, description = "Changed")))]
+pub(crate) async fn change_password(ask: Ask, body: Body<dto::ChangePasswordRequest>) -> Answered<()> {
+    let current = SecretText::new(body.value.current.expose());
+    let new = SecretText::new(body.value.new.expose());
+    let receipt = ask.app.control.change_password(&ask.who, &current, &new, ask.meta(body.hash)?).await?;
+    Ok(Answer::done(receipt.last))
+}
+
+/// The caller's sessions.
+#[utoipa::path(get, path = "/api/v1/user/me/sessions", operation_id = "sessions", tag = "me",
+    responses((status = 200, description = "Live sessions: at most 100", body = dto::List<dto::Session>)))]
+pub(crate) async fn sessions(ask: Ask) -> Answered<dto::List<dto::Session>> {
+    let sessions = ask.app.control.sessions(ask.user).await?;
+    let items = sessions
+        .into_iter()
+        .map(|session| dto::Session {
+            id: session.id,
+            began_at: session.began_at,
+            expires_at: session.expires_at,
+            last_used: session.last_used,
+            current: ask.who.credential == Credential::Session(session.id),
+        })
+        .collect();
+    Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
+}
+
+/// Ends all the caller's sessions, this one included.
+#[utoipa::path(delete, path = "/api/v1/user/me/sessions", operation_id = "end_sessions", tag = "me",
+    responses((status = 204, description = "Ended")))]
+pub(crate) async fn end_sessions(ask: Ask, body: NoBody) -> Answered<()> {
+    let receipt = ask.app.control.end_sessions(ask.caller.clone(), ask.user, ask.meta(body.hash)?).await?;
+    Ok(Answer::done(receipt.last))
+}
+
+/// Ends one of the caller's sessions.
+#[utoipa::path(delete, path = "/api/v1/user/me/sessions/{id}", operation_id = "end_session", tag = "me",
+    params(("id" = String, Path, description = "The session")),
+    responses((status = 204, description = "Ended")))]
+pub(crate) async fn end_session(ask: Ask, body: NoBody) -> Answered<()> {
+    let session: SessionId = ask.named("id").parse().map_err(|_| Problem::not_found())?;
+    let own = ask.app.control.sessions(ask.user).await?;
+    if !own.iter().any(|known| known.id == session) {
+        return Err(Problem::not_found());
+    }
+    let meta = ask.meta(body.hash)?;
+    let receipt = ask.app.control.end_session(ask.caller.clone(), ask.user, session, meta).await?;
+    Ok(Answer::done(receipt.last))
+}
+
+/// The caller's API tokens.
+#[utoipa::path(get, path = "/api/v1/user/me/tokens", operation_id = "tokens", tag = "me",
+    responses((status = 200, description = "His tokens: at most 100", body = dto::List<dto::Token>)))]
+pub(crate) async fn tokens(ask: Ask) -> Answered<dto::List<dto::Token>> {
+    let tokens = ask.app.control.tokens(ask.user).await?;
+    let items = tokens
+        .into_iter()
+        .map(|token| dto::Token {
+            id: token.id,
+            name: token.name.to_string(),
+            issued_at: token.issued_at,
+            expires_at: token.expires_at,
+            mask: token.mask,
+            last_used: token.last_used,
+        })
+        .collect();
+    Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
+}
+
+/// Issues the caller an API token. The secret in the answer is shown once.
+#[utoipa::path(post, path = "/api/v1/user/me/tokens", operation_id = "issue_token", tag = "me",
+    request_body = dto::TokenRequest,
+    responses((status = 201, description = "Issued", body = dto::TokenIssued)))]
+pub(crate) async fn issue_token(ask: Ask, body: Body<dto::TokenRequest>) -> Answered<dto::TokenIssued> {
+    let Body { value: dto::TokenRequest { name, expires_at, mask }, hash } = body;
+    let new = NewToken { user: ask.user, name: name.clone(), expires_at, mask };
+    let issued = ask.app.control.issue_token(ask.caller.clone(), new, ask.meta(hash)?).await?;
+    let after = ask.after(issued.receipt.last).await?;
+    let view = after.policy.token(issued.token).ok_or_else(Problem::internal)?;
+    let token = dto::Token {
+        id: view.id,
+        name: view.name.to_string(),
+        issued_at: view.issued_at,
+        expires_at: view.expires_at,
+        mask: view.mask.map(|mask| mask.to_vec()),
+        last_used: None,
+    };
+    let secret = dto::Secret::new(issued.secret.expose());
+    let location = format!("/api/v1/user/me/tokens/{}", token.id);
+    Ok(Answer::created(issued.receipt.last, location, dto::TokenIssued { secret, token }))
+}
+
+/// Revokes one of the caller's API tokens.
+#[utoipa::path(delete, path = "/api/v1/user/me/tokens/{id}", operation_id = "revoke_token", tag = "me",
+    params(("id" = String, Path, description = "The token")),
+    responses((status = 204, description = "Revoked")))]
+pub(crate) async fn revoke_token(ask: Ask, body: NoBody) -> Answered<()> {
+    let token: TokenId = ask.named("id").parse().map_err(|_| Problem::not_found())?;
+    if ask.policy.token(token).is_none_or(|known| known.user != ask.user) {
+        return Err(Problem::not_found());
+    }
+    let receipt = ask.app.control.revoke_token(ask.caller.clone(), token, ask.meta(body.hash)?).await?;
+    Ok(Answer::done(receipt.last))
+}

@@ -1,0 +1,15 @@
+//! The handlers: one file an area, three lines each. Parse, call, answer.
+
+pub(crate) mod grants;
+pub(crate) mod groups;
+pub(crate) mod history;
+pub(crate) mod me;
+pub(crate) mod objects;
+pub(crate) mod ops;
+pub(crate) mod permissions;
+pub(crate) mod questions;
+pub(crate) mod roles;
+pub(crate) mod session;
+pub(crate) mod setup;
+pub(crate) mod sharing;
+pub(crate) mod users;

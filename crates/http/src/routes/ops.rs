@@ -1,0 +1,45 @@
+//! For those who run a server: is it alive, is it ready, how is it doing, what does it offer.
+
+use crate::{
+    answer::{Answer, Answered},
+    ask::{Ask, Visit},
+    dto,
+    problem::Problem,
+};
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+/// Whether the process answers at all.
+#[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations",
+    responses((status = 200, description = "It answers", body = dto::Health)))]
+pub(crate) async fn healthz(visit: Visit) -> Answer<dto::Health> {
+    Answer::ok(visit.policy.version(), dto::Health { status: "ok".to_owned() })
+}
+
+/// Whether the server may be asked: its log is whole and its store answers.
+#[utoipa::path(get, path = "/readyz", operation_id = "readiness", tag = "operations",
+    responses((status = 200, description = "It may", body = dto::Health)))]
+pub(crate) async fn readyz(visit: Visit) -> Answered<dto::Health> {
+    let readiness = visit.app.control.readiness();
+    match readiness.not_ready {
+        None => Ok(Answer::ok(readiness.version, dto::Health { status: "ready".to_owned() })),
+        Some(reason) => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, reason.code(), reason.to_string())),
+    }
+}
+
+/// Counters and timings, in the text format of Prometheus.
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations",
+    responses((status = 200, description = "The metrics", content_type = "text/plain", body = String)))]
+pub(crate) async fn metrics(ask: Ask) -> Response {
+    let text = ask.app.config.metrics.as_ref().map(|metrics| metrics.render()).unwrap_or_default();
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+/// This document.
+#[utoipa::path(get, path = "/api/openapi.json", operation_id = "openapi", tag = "operations",
+    responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
+pub(crate) async fn openapi_json(visit: Visit) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], visit.app.document.to_string()).into_response()
+}
