@@ -26,13 +26,8 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let document = parse(&file, &document(&file)?)?;
     let (applied, body) = apply(&app.client()?, &document).await?;
     app.out.answer(&body, || {
-        let what = if applied.changed { "registered" } else { "is registered already" };
-        format!(
-            "Namespace {} {what}: {} permissions, {} object types.",
-            applied.namespace,
-            document.permissions.len(),
-            document.object_types.len()
-        )
+        let (keys, types) = (document.permissions.len(), document.object_types.len());
+        format!("Namespace {} stands: {keys} permissions, {types} object types.", applied.namespace)
     })?;
     Ok(Exit::Done)
 }

@@ -9,17 +9,22 @@ use crate::{
 };
 use charter_control::{Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::DisplayName;
+use charter_http::HttpConfig;
 use charter_store_sqlite::Access;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 
 /// The port of a server unless told otherwise.
 const PORT: u16 = 7400;
+/// How often old measurements are folded together.
+const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 
 /// How to run.
 #[derive(Debug, clap::Args)]
@@ -75,12 +80,27 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let started = Control::start(store, config).await.map_err(|error| not_started(&error))?;
     app.out.text(&banner(&started, &path, address))?;
     let control = started.control;
-    let router = charter_http::router(control.clone(), charter_http::HttpConfig::default());
+    let config = HttpConfig { metrics: Some(metrics()?), ..HttpConfig::default() };
+    let router = charter_http::router(control.clone(), config);
     let served = charter_http::serve(listener, router, told_to_end()).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.shutdown().await;
     served.doing("serve")?;
     Ok(Exit::Done)
+}
+
+/// Records what is measured, for `/metrics`, and keeps what it holds bounded.
+fn metrics() -> Outcome<PrometheusHandle> {
+    let handle = PrometheusBuilder::new().install_recorder().doing("record metrics")?;
+    let kept = handle.clone();
+    tokio::spawn(async move {
+        let mut every = tokio::time::interval(METRICS_UPKEEP);
+        loop {
+            every.tick().await;
+            kept.run_upkeep();
+        }
+    });
+    Ok(handle)
 }
 
 fn start_logs(format: LogFormat, directives: &str) -> Outcome<()> {
@@ -122,14 +142,28 @@ fn banner(started: &Started, path: &Path, address: SocketAddr) -> String {
     let mut text = format!("Charter {}\n  data folder:  {}\n", env!("CARGO_PKG_VERSION"), path.display());
     if let Some(code) = &started.setup_code {
         let code = code.expose();
+        let program = program();
         let server = if address.port() == PORT { String::new() } else { format!(" --server {url}") };
         text.push_str(&format!(
             "  setup code:   {code}\n\nNobody is administrator yet. Whoever has this code may become the first:\n\n  \
-             charter setup --code {code}{server}\n\n"
+             {program} setup --code {code}{server}\n\n"
         ));
     }
     text.push_str(&format!("  listening on  {url}\n"));
     text
+}
+
+/// The program as it is to be typed: by its name where the shell finds it, else by its path.
+fn program() -> String {
+    const NAME: &str = "charter";
+    let Ok(this) = std::env::current_exe() else { return NAME.to_owned() };
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(NAME) == this));
+    let here = std::env::current_dir().ok();
+    let shown = here
+        .and_then(|here| this.strip_prefix(here).ok().map(Path::to_path_buf))
+        .unwrap_or_else(|| this.clone());
+    if found { NAME.to_owned() } else { shown.display().to_string() }
 }
 
 /// Waits for SIGINT or SIGTERM.

@@ -12,20 +12,20 @@ use tempfile::TempDir;
 /// How long a server may take to say that it listens.
 const START_SECONDS_MAX: u64 = 60;
 /// A password long enough for every rule.
-pub const PASSWORD: &str = "correct horse battery staple";
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
 /// What a run of the program printed, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Ran {
     /// Asserts exit code and both outputs, ids and times masked.
     #[track_caller]
-    pub fn is(&self, code: i32, stdout: &str, stderr: &str) -> &Self {
+    pub(crate) fn is(&self, code: i32, stdout: &str, stderr: &str) -> &Self {
         let got = (self.code, masked(&self.stdout), masked(&self.stderr));
         assert_eq!((got.0, got.1.as_str(), got.2.as_str()), (code, stdout, stderr), "{}", self.shown());
         self
@@ -33,14 +33,14 @@ impl Ran {
 
     /// Asserts that it was done, whatever it printed.
     #[track_caller]
-    pub fn done(self) -> Self {
+    pub(crate) fn done(self) -> Self {
         assert_eq!(self.code, 0, "{}", self.shown());
         self
     }
 
     /// Asserts exit code and that stderr says something.
     #[track_caller]
-    pub fn fails(&self, code: i32, says: &str) -> &Self {
+    pub(crate) fn fails(&self, code: i32, says: &str) -> &Self {
         assert_eq!(self.code, code, "{}", self.shown());
         assert!(self.stderr.contains(says), "{}", self.shown());
         self
@@ -48,7 +48,7 @@ impl Ran {
 
     /// Stdout as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.shown()))
     }
 
@@ -58,7 +58,7 @@ impl Ran {
 }
 
 /// A text with every UUID as `<id>` and every moment as `<time>`.
-pub fn masked(text: &str) -> String {
+pub(crate) fn masked(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -95,33 +95,33 @@ fn time_at(text: &str) -> Option<usize> {
 }
 
 /// A home of its own: context file and data folder in a temporary folder.
-pub struct Home {
-    pub folder: TempDir,
-    pub server: Option<String>,
+pub(crate) struct Home {
+    pub(crate) folder: TempDir,
+    pub(crate) server: Option<String>,
 }
 
 impl Home {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), server: None }
     }
 
     /// The same, asking a server.
-    pub fn at(server: &Server) -> Self {
+    pub(crate) fn at(server: &Server) -> Self {
         Self { server: Some(server.url.clone()), ..Self::new() }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Writes a file and returns its path as text.
-    pub fn file(&self, name: &str, text: &str) -> String {
+    pub(crate) fn file(&self, name: &str, text: &str) -> String {
         std::fs::write(self.path(name), text).unwrap();
         self.path(name).display().to_string()
     }
 
     /// The program with this home and nothing else of this machine's configuration.
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_charter"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("CHARTER_") || name.to_string_lossy().starts_with("XDG_") {
@@ -136,18 +136,18 @@ impl Home {
     }
 
     /// Runs the program with arguments separated by spaces.
-    pub fn run(&self, args: &str) -> Ran {
+    pub(crate) fn run(&self, args: &str) -> Ran {
         self.run_with(&args.split_whitespace().collect::<Vec<_>>(), "")
     }
 
     /// Runs the program and hands it stdin.
-    pub fn run_with(&self, args: &[&str], stdin: &str) -> Ran {
+    pub(crate) fn run_with(&self, args: &[&str], stdin: &str) -> Ran {
         finish(self.command().args(args), stdin)
     }
 }
 
 /// Runs a command to its end.
-pub fn finish(command: &mut Command, stdin: &str) -> Ran {
+pub(crate) fn finish(command: &mut Command, stdin: &str) -> Ran {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The program may end without reading what it is handed.
@@ -161,16 +161,16 @@ pub fn finish(command: &mut Command, stdin: &str) -> Ran {
 }
 
 /// A server process on a free loopback port; killed when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub url: String,
-    pub code: Option<String>,
-    pub banner: String,
+    pub(crate) url: String,
+    pub(crate) code: Option<String>,
+    pub(crate) banner: String,
 }
 
 impl Server {
     /// Starts a server on a data folder and waits until it says where it listens.
-    pub fn start(data: &Path) -> Self {
+    pub(crate) fn start(data: &Path) -> Self {
         let home = Home::new();
         let mut child = home
             .command()
@@ -199,7 +199,7 @@ impl Server {
     }
 
     /// A home whose user is the first administrator of this server.
-    pub fn set_up(&self) -> Home {
+    pub(crate) fn set_up(&self) -> Home {
         let home = Home::at(self);
         let code = self.code.as_deref().unwrap();
         home.run_with(&["setup", "--code", code, "--username", "ada", "--password-stdin"], PASSWORD).done();
@@ -207,7 +207,7 @@ impl Server {
     }
 
     /// Asks it to end and waits; the exit code.
-    pub fn stop(mut self, signal: &str) -> i32 {
+    pub(crate) fn stop(mut self, signal: &str) -> i32 {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
         self.child.wait().unwrap().code().unwrap_or(-1)
