@@ -110,10 +110,8 @@ impl Policy {
 
     /// Whether a user is in a group.
     pub fn is_member(&self, group: GroupId, user: UserId) -> bool {
-        let (Some(group), Some(asker)) = (self.group_ix(group), self.asker_or_not(user)) else {
-            return false;
-        };
-        asker.groups.binary_search(&group).is_ok()
+        let both = self.group_ix(group).and_then(|group| self.groups.members(group)).zip(self.user_ix(user));
+        both.is_some_and(|(members, user)| members.contains(&user))
     }
 
     /// A token that was not revoked.
