@@ -56,6 +56,7 @@ pub fn parse(source_name: &str, bytes: &[u8], format: Format) -> Result<Vec<Scen
     let origin =
         Origin { file: source_name.to_owned(), format, text: Arc::from(""), first_line: 1, number: 1 };
     let scenarios = match format {
+        _ if text.trim().is_empty() => Vec::new(),
         Format::Yaml => yaml(text, &origin)?,
         Format::Json => vec![json(text, 1, &origin)?],
         Format::JsonLines => json_lines(text, &origin)?,
