@@ -1,0 +1,26 @@
+//! The API, route by route: in process, through the router, on a store in memory. Files are named by the path they
+//! are about; what holds for all routes is in the files beginning with `all_`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "tests"
+)]
+
+mod all_access_table;
+mod all_bad_input;
+mod all_conventions;
+mod all_documents;
+mod all_hiding;
+mod catalog;
+mod events;
+mod grants;
+mod groups;
+mod objects;
+mod questions;
+mod roles;
+mod setup;
+mod support;
+mod user_me;
+mod users;
