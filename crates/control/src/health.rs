@@ -56,8 +56,13 @@ impl NotReady {
         }
     }
 
-    const fn lasts(&self) -> bool {
-        !matches!(self, Self::StoreUnavailable)
+    /// A graver reason replaces a lesser one.
+    const fn gravity(&self) -> u8 {
+        match self {
+            Self::StoreUnavailable => 1,
+            Self::Stopping => 2,
+            Self::UnknownEvent { .. } | Self::Inconsistent { .. } | Self::Damaged { .. } => 3,
+        }
     }
 }
 
@@ -77,7 +82,7 @@ impl Readiness {
     }
 }
 
-/// The reason, if any. The first lasting reason stays.
+/// The gravest reason, if any; of equally grave ones the first.
 #[derive(Debug, Default)]
 pub(crate) struct Health(Mutex<Option<NotReady>>);
 
@@ -86,14 +91,15 @@ impl Health {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What forbids writing. A store that could not be reached is simply tried again.
+    /// What forbids writing: only the log itself. A store that could not be reached is tried again, and a server that
+    /// stops completes what is queued.
     pub(crate) fn forbids_writing(&self) -> Option<NotReady> {
-        self.get().filter(NotReady::lasts)
+        self.get().filter(|reason| reason.gravity() == 3)
     }
 
     pub(crate) fn fail(&self, reason: NotReady) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.is_none_or(|known| !known.lasts()) && *now != Some(reason) {
+        if now.is_none_or(|known| known.gravity() < reason.gravity()) {
             tracing::error!(code = reason.code(), %reason, "not ready");
             *now = Some(reason);
         }
@@ -120,7 +126,9 @@ mod tests {
         health.fail(NotReady::StoreUnavailable);
         health.store_answered();
         assert_eq!(health.get(), None);
+        health.fail(NotReady::Stopping);
         health.fail(NotReady::StoreUnavailable);
+        assert_eq!((health.get(), health.forbids_writing()), (Some(NotReady::Stopping), None));
         health.fail(damaged);
         health.fail(NotReady::Stopping);
         health.store_answered();

@@ -28,7 +28,6 @@ const DEFAULT_NAME: &str = "Charter";
 pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Started, StartError> {
     let folded = fold_log(store.as_ref(), config.progress.as_ref()).await?;
     let secrets = store.installation_secrets().await?;
-    let identity = Identity::new(&config).await.ok_or(StartError::NoRandomness)?;
     let (queue, jobs) = writer::Queue::new(config.queue_commands_max);
     let inner = Arc::new(Inner {
         sealing: Sealing::new(folded.head.log_id, secrets.tag_key),
@@ -36,7 +35,7 @@ pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Start
         health: Health::default(),
         queue,
         profiles: Profiles::new(),
-        identity,
+        identity: Identity::new(&config),
         cursor_key: *secrets.cursor_key.expose(),
         last_snapshot: snapshots::Last::new(folded.from_snapshot.unwrap_or(Offset::ZERO)),
         tasks: TaskTracker::new(),

@@ -55,16 +55,15 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// None when the system gives no random numbers.
-    pub(crate) async fn new(config: &Config) -> Option<Self> {
-        Some(Self {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
             known: Cache::new(CREDENTIALS_KNOWN_MAX),
             unknown: Cache::new(CREDENTIALS_UNKNOWN_MAX),
             uses: LastUses::default(),
             limiter: Limiter::new(&config.sign_in),
-            passwords: Passwords::new(&config.sign_in).await?,
+            passwords: Passwords::new(&config.sign_in),
             editing: tokio::sync::Mutex::new(()),
-        })
+        }
     }
 }
 
@@ -82,4 +81,27 @@ fn new_secret(prefix: &str) -> Option<(SecretText, SecretHash)> {
 /// The hash a secret is found by. The prefix is part of it, so a secret of one kind is no secret of another.
 fn hash_of(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
+}
+
+#[cfg(test)]
+impl Identity {
+    /// How many passwords were hashed or compared.
+    pub(crate) fn passwords_worked(&self) -> usize {
+        self.passwords.worked.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+impl crate::Control {
+    /// What would be handed to the writer for a new account.
+    pub(crate) async fn prepare_for_tests(
+        &self,
+        profile: &charter_events::Profile,
+        password: &SecretText,
+    ) -> (charter_events::SealedProfile, Vec<charter_store::SecretWrite>) {
+        match self.prepare_user(profile, Some(password)).await {
+            Ok(prepared) => (prepared.profile, prepared.secrets),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 
 /// The shortest password, in characters.
 pub const PASSWORD_CHARS_MIN: usize = 8;
@@ -42,20 +42,24 @@ pub(super) struct Passwords {
     turns: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
     waiting_max: usize,
-    /// Of a password nobody knows: what is compared with when there is nothing to compare with.
-    nobodys: PasswordHash,
+    /// Of a password nobody knows: what is compared with when there is nothing to compare with. Made at the first
+    /// sign-in, whoever's it is.
+    nobodys: OnceCell<PasswordHash>,
+    /// How many passwords were hashed or compared.
+    #[cfg(test)]
+    pub(super) worked: AtomicUsize,
 }
 
 impl Passwords {
-    pub(super) async fn new(limits: &SignInLimits) -> Option<Self> {
-        let nobodys = random::<32>()?;
-        let nobodys = tokio::task::spawn_blocking(move || hash_bytes(&nobodys)).await.ok()??;
-        Some(Self {
+    pub(super) fn new(limits: &SignInLimits) -> Self {
+        Self {
             turns: Arc::new(Semaphore::new(limits.hashing_at_once_max.max(1))),
             waiting: Arc::new(AtomicUsize::new(0)),
             waiting_max: limits.hashing_waiting_max.max(1),
-            nobodys,
-        })
+            nobodys: OnceCell::new(),
+            #[cfg(test)]
+            worked: AtomicUsize::new(0),
+        }
     }
 
     /// Hashes an acceptable password.
@@ -74,7 +78,8 @@ impl Passwords {
         hash: Option<PasswordHash>,
     ) -> Result<bool, Busy> {
         let known = hash.is_some();
-        let hash = hash.unwrap_or_else(|| self.nobodys.clone());
+        let nobodys = self.nobodys.get_or_try_init(|| self.hash_nobodys()).await?;
+        let hash = hash.unwrap_or_else(|| nobodys.clone());
         let password = password.clone();
         let matches = self
             .in_turn(move || {
@@ -87,6 +92,11 @@ impl Passwords {
         Ok(matches && known)
     }
 
+    async fn hash_nobodys(&self) -> Result<PasswordHash, Busy> {
+        let password = random::<32>().ok_or(Busy)?;
+        self.in_turn(move || hash_bytes(&password)).await?.ok_or(Busy)
+    }
+
     /// Runs on a blocking thread when it is its turn. The turn is the work's own: a caller that goes away frees
     /// nothing before the work is done.
     async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Busy> {
@@ -97,6 +107,8 @@ impl Passwords {
         let waits = Waits(Arc::clone(&self.waiting));
         let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| Busy)?;
         drop(waits);
+        #[cfg(test)]
+        self.worked.fetch_add(1, Ordering::SeqCst);
         let done = tokio::task::spawn_blocking(move || {
             let result = work();
             drop(turn);
@@ -182,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_very_bytes_match_and_nothing_matches_without_a_hash() {
-        let passwords = Passwords::new(&SignInLimits::default()).await.unwrap();
+        let passwords = Passwords::new(&SignInLimits::default());
         let secret = SecretText::new("correct horse");
         let hash = passwords.hash(&secret).await.unwrap();
         assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{}", hash.expose());

@@ -8,9 +8,10 @@ use crate::{
     seal::{self, CantSeal},
     secret::SecretText,
 };
-use charter_commands::{ChangePassword, EditUser, RegisterUser};
+use charter_commands::{ChangePassword, EditUser, EndSessions, RegisterUser};
 use charter_events::{
-    DisplayName, ExternalId, Profile, ProfileField, SealedProfile, Slug, Timestamp, UserId, UserKind,
+    DisplayName, ExternalId, Offset, Profile, ProfileField, SealedProfile, Slug, Timestamp, UserId, UserKind,
+    Via,
 };
 use charter_policy::Caller;
 use charter_store::{CredentialKind, CredentialRef, CredentialRow, PasswordHash, SecretWrite, UserKey};
@@ -163,8 +164,12 @@ impl Control {
                 (sealed, changed)
             }
         };
+        // A service has no password, so who becomes one loses it.
+        let becomes_service = kind == Some(UserKind::Service);
+        let secrets = becomes_service.then_some(SecretWrite::RemovePassword { user }).into_iter().collect();
         let command = EditUser { user, kind, profile, changed };
-        Ok(self.submit(Request::new(caller, command.into(), meta)).await?)
+        let request = Request { secrets, ..Request::new(caller, command.into(), meta) };
+        Ok(self.submit(request).await?)
     }
 
     /// Changes one's own password, for whoever knows the current one. All other sessions end; the session it is
@@ -184,10 +189,29 @@ impl Control {
         let hash = self.new_password(new, profile.as_ref()).await?;
         let command = ChangePassword { user: who.user, has_password: true };
         let secrets = vec![SecretWrite::PutPassword { user: who.user, hash }];
+        let via = meta.via;
         let request = Request { secrets, ..Request::new(who.caller.clone(), command.into(), meta) };
         let receipt = self.submit(request).await?;
-        self.keep_session(who, &receipt).await;
+        self.end_other_sessions(who, &receipt, via).await?;
         Ok(receipt)
+    }
+
+    /// Ends the sessions that began before a password was changed, all but the one it was changed in.
+    async fn end_other_sessions(
+        &self,
+        who: &Authenticated,
+        changed: &Receipt,
+        via: Via,
+    ) -> Result<(), IdentityError> {
+        let ended_at = self.policy().user(who.user).and_then(|user| user.sessions_ended_at);
+        let last = if ended_at.is_some_and(|ended| ended >= changed.first) {
+            changed.last
+        } else {
+            let command = EndSessions { user: who.user };
+            self.submit(Request::new(who.caller.clone(), command.into(), RequestMeta::new(via))).await?.last
+        };
+        self.keep_session(who, last).await;
+        Ok(())
     }
 
     /// Sets another user's password.
@@ -244,7 +268,7 @@ impl Control {
 
     /// Lets the session in which a password was changed go on: it begins anew, after the event that ended all. If that
     /// fails, its user signs in again.
-    async fn keep_session(&self, who: &Authenticated, receipt: &Receipt) {
+    async fn keep_session(&self, who: &Authenticated, ended_at: Offset) {
         let Credential::Session(session) = who.credential else { return };
         let row = CredentialRow {
             kind: CredentialKind::Session,
@@ -252,7 +276,7 @@ impl Control {
             user: who.user,
             created_at: self.now(),
             expires_at: Some(who.expires_at.unwrap_or(Timestamp::MAX)),
-            began: receipt.last,
+            began: ended_at,
             last_used: Some(self.now()),
         };
         let writes = [

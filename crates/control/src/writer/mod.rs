@@ -43,6 +43,12 @@ impl Queue {
         let (sender, jobs) = mpsc::channel(commands_max.max(1));
         (Self(sender), jobs)
     }
+
+    /// How many commands wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.max_capacity() - self.0.capacity()
+    }
 }
 
 /// Queues a command and waits for its answer.

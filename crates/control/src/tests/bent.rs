@@ -1,0 +1,109 @@
+//! A store that is not what it was: one event was changed, its snapshots are gone, or its log is another's.
+
+use async_trait::async_trait;
+use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
+use charter_store::{
+    Append, CredentialKind, CredentialRow, InstallationSecrets, Loaded, LogStore, MemoryStore, PasswordHash,
+    SecretHash, SecretStore, SecretWrite, Snapshot, SnapshotStore, StoreError, UserKey, Wanted,
+};
+use std::sync::{Arc, RwLock};
+
+#[derive(Clone)]
+pub(super) struct Bent {
+    store: Arc<RwLock<MemoryStore>>,
+    tampered: Option<u64>,
+    snapshots: bool,
+}
+
+impl Bent {
+    pub(super) fn on(store: &MemoryStore) -> Self {
+        Self { store: Arc::new(RwLock::new(store.clone())), tampered: None, snapshots: true }
+    }
+
+    /// The payload of the event at this offset is not what was written.
+    pub(super) fn tampered(store: &MemoryStore, offset: u64) -> Self {
+        Self { tampered: Some(offset), ..Self::on(store) }
+    }
+
+    pub(super) fn without_snapshots(store: &MemoryStore) -> Self {
+        Self { snapshots: false, ..Self::on(store) }
+    }
+
+    /// From now on it is another log.
+    pub(super) fn swap(&self, other: &MemoryStore) {
+        *self.store.write().unwrap() = other.clone();
+    }
+
+    fn log(&self) -> MemoryStore {
+        self.store.read().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl LogStore for Bent {
+    async fn head(&self) -> Result<Head, StoreError> {
+        self.log().head().await
+    }
+
+    async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut events = self.log().read(after, limit).await?;
+        for event in events.iter_mut().filter(|event| Some(event.offset.get()) == self.tampered) {
+            event.payload.push(b' ');
+        }
+        Ok(events)
+    }
+
+    async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
+        self.log().append().await
+    }
+
+    async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError> {
+        self.log().forget_answers_before(moment).await
+    }
+}
+
+#[async_trait]
+impl SecretStore for Bent {
+    async fn installation_secrets(&self) -> Result<InstallationSecrets, StoreError> {
+        self.log().installation_secrets().await
+    }
+
+    async fn user_key(&self, user: UserId) -> Result<Option<UserKey>, StoreError> {
+        self.log().user_key(user).await
+    }
+
+    async fn password(&self, user: UserId) -> Result<Option<PasswordHash>, StoreError> {
+        self.log().password(user).await
+    }
+
+    async fn credential(&self, hash: &SecretHash) -> Result<Option<CredentialRow>, StoreError> {
+        self.log().credential(hash).await
+    }
+
+    async fn credentials_of(
+        &self,
+        user: UserId,
+        kind: CredentialKind,
+    ) -> Result<Vec<CredentialRow>, StoreError> {
+        self.log().credentials_of(user, kind).await
+    }
+
+    async fn write_secrets(&self, writes: &[SecretWrite]) -> Result<(), StoreError> {
+        self.log().write_secrets(writes).await
+    }
+
+    async fn forget_credentials_ended_before(&self, moment: Timestamp) -> Result<usize, StoreError> {
+        self.log().forget_credentials_ended_before(moment).await
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Bent {
+    async fn save(&self, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.log().save(snapshot).await
+    }
+
+    async fn latest(&self, wanted: &Wanted) -> Result<Loaded, StoreError> {
+        if self.snapshots { self.log().latest(wanted).await } else { Ok(Loaded::default()) }
+    }
+}

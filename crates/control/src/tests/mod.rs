@@ -1,0 +1,11 @@
+//! The control plane as a whole, on a store in memory that can be stopped and made to fail.
+
+mod bent;
+mod consistency;
+mod failures;
+mod house;
+mod idempotency;
+mod identity;
+mod log;
+mod secrecy;
+mod servers;

@@ -1,0 +1,229 @@
+//! Two servers on one log: whatever the order of their steps, a command is decided at the head.
+
+use super::house::{House, StandingClock, code, group, quiet, request, start};
+use crate::{
+    Config, Control,
+    failpoints::{Hooks, Outcome, Point},
+};
+use async_trait::async_trait;
+use charter_commands::{ChangePassword, Command, Guard, Guards, RevokeGrant, ScheduleDeletion, SuspendUser};
+use charter_events::{Subject, UserId};
+use charter_policy::{Caller, Policy};
+use charter_store::MemoryStore;
+use charter_testkit::{at, ids::user};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    At(Point),
+    Answered(bool),
+}
+
+/// Stops a server before each step until it is told to take it.
+struct Stopping {
+    arrived: mpsc::UnboundedSender<(Seen, Option<oneshot::Sender<()>>)>,
+    armed: std::sync::atomic::AtomicBool,
+}
+
+#[async_trait]
+impl Hooks for Stopping {
+    async fn before(&self, point: Point) -> Outcome {
+        if self.armed.load(std::sync::atomic::Ordering::SeqCst) {
+            let (go, may_go) = oneshot::channel();
+            let _ = self.arrived.send((Seen::At(point), Some(go)));
+            let _ = may_go.await;
+        }
+        Outcome::Continue
+    }
+}
+
+/// One server whose every step is taken when the schedule says so.
+struct Server {
+    control: Control,
+    hooks: Arc<Stopping>,
+    arrivals: mpsc::UnboundedReceiver<(Seen, Option<oneshot::Sender<()>>)>,
+    stands: Seen,
+    go: Option<oneshot::Sender<()>>,
+}
+
+impl Server {
+    async fn on(store: &MemoryStore, removed: Guards) -> Self {
+        let (arrived, arrivals) = mpsc::unbounded_channel();
+        let hooks = Arc::new(Stopping { arrived, armed: false.into() });
+        let config = Config { hooks: Some(hooks.clone()), removed, ..quiet(StandingClock::new()) };
+        let control = start(store, config).await.unwrap().control;
+        Self { control, hooks, arrivals, stands: Seen::Answered(false), go: None }
+    }
+
+    /// Asks, and comes to stand before the first step.
+    async fn ask(&mut self, asked: crate::Request) {
+        self.hooks.armed.store(true, std::sync::atomic::Ordering::SeqCst);
+        let (control, arrived) = (self.control.clone(), self.hooks.arrived.clone());
+        tokio::spawn(async move {
+            let answer = control.submit(asked).await;
+            let _ = arrived.send((Seen::Answered(answer.is_ok()), None));
+        });
+        self.arrive().await;
+    }
+
+    async fn arrive(&mut self) {
+        (self.stands, self.go) = self.arrivals.recv().await.unwrap();
+    }
+
+    fn done(&self) -> bool {
+        matches!(self.stands, Seen::Answered(_))
+    }
+
+    /// Between the steps `Decide` and `Publish` a server holds the head.
+    fn holds_the_head(&self) -> bool {
+        matches!(self.stands, Seen::At(Point::Decide | Point::Append | Point::Commit))
+    }
+}
+
+/// Takes the steps of both in the order of the bits (0: the first, 1: the second). A server that waits for the head
+/// can take no step: its turns go to the other.
+async fn interleave(servers: &mut [Server; 2], mut order: u32) {
+    let mut blocked: Option<usize> = None;
+    while !servers.iter().all(Server::done) {
+        let mut turn = (order & 1) as usize;
+        order >>= 1;
+        if servers[turn].done() || blocked == Some(turn) {
+            turn = 1 - turn;
+        }
+        let other = 1 - turn;
+        let waits = servers[turn].stands == Seen::At(Point::Lock) && servers[other].holds_the_head();
+        servers[turn].go.take().unwrap().send(()).unwrap();
+        if waits {
+            blocked = Some(turn);
+            continue;
+        }
+        servers[turn].arrive().await;
+        if blocked == Some(other) && !servers[turn].holds_the_head() {
+            servers[other].arrive().await;
+            blocked = None;
+        }
+    }
+}
+
+/// How an installation loses an administrator who acts himself.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    GiveUpGrant,
+    Suspend,
+    ScheduleDeletion,
+    RemovePassword,
+}
+
+const WAYS: [Way; 4] = [Way::GiveUpGrant, Way::Suspend, Way::ScheduleDeletion, Way::RemovePassword];
+
+impl Way {
+    fn command(self, policy: &Policy, id: UserId) -> Command {
+        match self {
+            Self::GiveUpGrant => {
+                let grant = policy.grants_of(Subject::User(id)).next().unwrap().id;
+                RevokeGrant { grant }.into()
+            }
+            Self::Suspend => SuspendUser { user: id }.into(),
+            Self::ScheduleDeletion => {
+                ScheduleDeletion { user: id, erase_at: at("2026-04-01T00:00:00Z") }.into()
+            }
+            Self::RemovePassword => ChangePassword { user: id, has_password: false }.into(),
+        }
+    }
+}
+
+/// The last two administrators go at once, each in his way and through a server of his own. Tells who was answered yes,
+/// and how many lasting administrators are left.
+async fn race(order: u32, ways: [Way; 2], removed: Guards) -> ([bool; 2], usize) {
+    let store = MemoryStore::default();
+    let house = House::on(store.clone()).await;
+    house.administrator("one").await;
+    house.administrator("two").await;
+    let policy = house.control.policy();
+    let mut servers = [Server::on(&store, removed).await, Server::on(&store, removed).await];
+    for (server, (name, way)) in servers.iter_mut().zip(["one", "two"].into_iter().zip(ways)) {
+        let id = user(name);
+        server.ask(request(Caller::of(id), way.command(&policy, id))).await;
+    }
+    interleave(&mut servers, order).await;
+    let left = crate::fold_log(&store, None).await.unwrap().policy;
+    let answered = servers.map(|server| server.stands == Seen::Answered(true));
+    (answered, left.lasting_administrators(house.control.now()).len())
+}
+
+/// Every order of six steps of one and six of the other.
+fn orders() -> impl Iterator<Item = u32> {
+    (0_u32..1 << 12).filter(|order| order.count_ones() == 6)
+}
+
+async fn one_is_left(order: u32, ways: [Way; 2]) {
+    let (answered, left) = race(order, ways, Guards::NONE).await;
+    assert_eq!(left, 1, "{ways:?} in order {order:012b}");
+    assert_eq!(
+        answered.iter().filter(|yes| **yes).count(),
+        1,
+        "{ways:?} in order {order:012b}: {answered:?}"
+    );
+}
+
+#[tokio::test]
+async fn in_every_order_of_their_steps_two_servers_leave_one_of_the_last_two_administrators() {
+    assert_eq!(orders().count(), 924);
+    for order in orders() {
+        one_is_left(order, [Way::GiveUpGrant, Way::Suspend]).await;
+    }
+}
+
+#[tokio::test]
+async fn whichever_two_ways_to_lose_an_administrator_race_one_is_left() {
+    for first in WAYS {
+        for second in WAYS {
+            for order in orders().step_by(61) {
+                one_is_left(order, [first, second]).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_the_guard_the_same_race_leaves_nobody() {
+    for order in orders().step_by(97) {
+        let (answered, left) =
+            race(order, [Way::GiveUpGrant, Way::Suspend], Guards::only(Guard::LastAdministrator)).await;
+        assert_eq!((answered, left), ([true, true], 0), "order {order:012b}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_is_decided_on_what_the_other_server_appended() {
+    let store = MemoryStore::default();
+    let (one, other) = (House::on(store.clone()).await, House::on(store).await);
+    let admin = one.administrator("root").await;
+    assert!(other.control.policy().user(admin.user().unwrap()).is_none());
+    // The other has not seen the administrator; a refusal on what it has seen would be wrong.
+    other.does(admin.clone(), group("ops")).await.unwrap();
+    assert_eq!(code(one.does(admin.clone(), group("ops")).await), "name_taken");
+    one.does(admin, group("dev")).await.unwrap();
+    assert!(one.has_group("ops") && one.control.head().offset > other.control.head().offset);
+}
+
+#[tokio::test]
+async fn many_callers_of_two_servers_get_dense_offsets_and_equal_policies() {
+    let store = MemoryStore::default();
+    let (one, other) = (House::on(store.clone()).await, House::on(store.clone()).await);
+    let admin = one.administrator("root").await;
+    let mut callers = tokio::task::JoinSet::new();
+    for number in 0..200 {
+        let control = if number % 2 == 0 { one.control.clone() } else { other.control.clone() };
+        let asked = request(admin.clone(), group(&format!("g{}", number / 2)));
+        callers.spawn(async move { control.submit(asked).await.is_ok() });
+    }
+    let accepted = callers.join_all().await.into_iter().filter(|accepted| *accepted).count();
+    assert_eq!(accepted, 100, "each name once, whichever server was faster");
+    one.does(admin.clone(), group("last")).await.unwrap();
+    other.does(admin, group("very-last")).await.unwrap();
+    let folded = crate::fold_log(&store, None).await.unwrap();
+    assert_eq!(folded.policy.digest(), other.control.policy().digest());
+    assert_eq!(folded.policy.groups().count(), 102);
+}
