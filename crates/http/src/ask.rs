@@ -26,6 +26,18 @@ const PAGE_ROWS_DEFAULT: usize = 100;
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 
+/// What a caller needs on an object for what he is about to do: who holds it may know the object.
+pub(crate) enum Needs {
+    /// He only looks.
+    Nothing,
+    /// One of core's keys.
+    Core(&'static str),
+    /// A key of some type.
+    Key(PermissionKey),
+    /// The manage key of the object's own type.
+    Manage,
+}
+
 /// A request, whoever sent it.
 pub(crate) struct Asked {
     pub(crate) app: App,
@@ -163,39 +175,48 @@ impl Ask {
         read.is_some_and(|key| self.may(key, scope)) || self.may_core("core.decision.read", scope)
     }
 
-    /// An object the caller may know, by type and id or external id.
+    /// An object the caller may know, by type and id or external id. Who holds the key he needs there may know it too.
     ///
     /// # Errors
     /// 404, the same for one that is not there and one he may not know.
-    pub(crate) fn object(&self, object_type: &str, name: &str) -> Result<ObjectView<'_>, Problem> {
+    pub(crate) fn object(&self, object_type: &str, name: &str, key: &Needs) -> Result<ObjectView<'_>, Problem> {
         self.app
             .control
             .resolve_object_of(&self.policy, object_type, name)
             .and_then(|id| self.policy.object(id))
-            .filter(|object| self.knows(object))
+            .filter(|object| self.knows(object) || self.holds(object, key))
             .ok_or_else(Problem::not_found)
     }
 
+    fn holds(&self, object: &ObjectView<'_>, needs: &Needs) -> bool {
+        let scope = Scope::Object(object.id);
+        match needs {
+            Needs::Nothing => false,
+            Needs::Core(key) => self.may_core(key, scope),
+            Needs::Key(key) => self.may(key, scope),
+            Needs::Manage => {
+                let of = self.policy.object_type(object.object_type.as_str());
+                of.is_some_and(|of| self.may(&of.definition.manage, scope))
+            }
+        }
+    }
+
     /// The object of the path.
-    pub(crate) fn path_object(&self) -> Result<ObjectView<'_>, Problem> {
-        self.object(self.named("type"), self.named("id"))
+    pub(crate) fn path_object(&self, needs: &Needs) -> Result<ObjectView<'_>, Problem> {
+        self.object(self.named("type"), self.named("id"), needs)
     }
 
     /// An object the caller may know, named `type:id` or `type:external_id` in a body or a parameter.
-    pub(crate) fn object_ref(&self, text: &str, field: &str) -> Result<ObjectId, Problem> {
+    pub(crate) fn object_ref(&self, text: &str, field: &str, needs: &Needs) -> Result<ObjectId, Problem> {
         let Some((object_type, name)) = text.split_once(':') else {
-            return Err(Problem::invalid_member(
-                "invalid_reference",
-                field,
-                "it takes `<type>:<id or external id>`",
-            ));
+            return Err(Problem::invalid_member("invalid_reference", field, "it takes `<type>:<id or external id>`"));
         };
-        self.object(object_type, name).map(|object| object.id).map_err(|problem| problem.of(field))
+        self.object(object_type, name, needs).map(|object| object.id).map_err(|problem| problem.of(field))
     }
 
     /// A scope named in a body or a parameter: `global`, or an object.
-    pub(crate) fn scope_ref(&self, text: &str, field: &str) -> Result<Scope, Problem> {
-        if text == "global" { Ok(Scope::Global) } else { self.object_ref(text, field).map(Scope::Object) }
+    pub(crate) fn scope_ref(&self, text: &str, field: &str, needs: &Needs) -> Result<Scope, Problem> {
+        if text == "global" { Ok(Scope::Global) } else { self.object_ref(text, field, needs).map(Scope::Object) }
     }
 
     /// A user named in a body or parameter.

@@ -193,6 +193,15 @@ impl Problem {
     }
 }
 
+/// A command's field as the API's bodies name it.
+fn member(field: &str) -> &str {
+    match field {
+        "keys" | "add" | "remove" => "permissions",
+        "object_type" => "type",
+        other => other,
+    }
+}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let status = match refusal.code.class() {
@@ -203,7 +212,7 @@ impl From<Refusal> for Problem {
             Class::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         };
         let mut problem = Self::new(status, refusal.code.as_str(), refusal.detail);
-        problem.field = refusal.field;
+        problem.field = refusal.field.map(|field| member(&field).to_owned());
         problem.missing = refusal.missing;
         problem.more = refusal.more;
         problem.objects = refusal.objects.iter().map(ToString::to_string).collect();

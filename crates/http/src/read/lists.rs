@@ -2,7 +2,7 @@
 //! cursor says anything about rows the caller can't see.
 
 use crate::{
-    ask::{Ask, PageAsk},
+    ask::{Ask, Needs, PageAsk},
     problem::Problem,
 };
 use charter_events::{RoleId, Scope, Subject};
@@ -43,7 +43,7 @@ pub(crate) fn objects_in<'a>(
     only: Option<&str>,
     page: &PageAsk,
 ) -> Result<Rows<ObjectView<'a>>, Problem> {
-    let folder = if parent == "none" { None } else { Some(ask.object_ref(parent, "parent")?) };
+    let folder = if parent == "none" { None } else { Some(ask.object_ref(parent, "parent", &Needs::Nothing)?) };
     let reads = |view: &ObjectView<'a>| {
         let name = view.object_type.as_str();
         only.is_none_or(|only| only == name)

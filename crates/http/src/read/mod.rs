@@ -152,9 +152,14 @@ pub(crate) fn object(ask: &Ask, view: &ObjectView<'_>, names: &Names) -> dto::Ob
 
 /// A scope; an object the caller may not know stays unnamed.
 pub(crate) fn scope(ask: &Ask, scope: Scope) -> dto::ScopeRef {
+    place(ask, scope, false)
+}
+
+/// A scope that a grant the caller may see stands at.
+fn place(ask: &Ask, scope: Scope, known: bool) -> dto::ScopeRef {
     match scope {
         Scope::Global => dto::ScopeRef::Global,
-        Scope::Object(id) => match ask.policy.object(id).filter(|object| ask.knows(object)) {
+        Scope::Object(id) => match ask.policy.object(id).filter(|object| known || ask.knows(object)) {
             Some(object) => dto::ScopeRef::Object { object: object_ref(&object) },
             None => dto::ScopeRef::Hidden,
         },
@@ -186,7 +191,7 @@ pub(crate) fn grant(ask: &Ask, view: &GrantView<'_>, names: &Names) -> dto::Gran
         subject: subject(ask, view.subject, names),
         role,
         permissions,
-        scope: scope(ask, view.scope),
+        scope: place(ask, view.scope, ask.may_core("core.grant.read", view.scope)),
         effect: view.effect,
         not_before: view.not_before,
         expires_at: view.expires_at,

@@ -2,14 +2,14 @@
 
 use crate::{
     answer::{Answer, Answered},
-    ask::Ask,
+    ask::{Ask, Needs},
     body::{Body, NoBody},
     dto,
     problem::Problem,
     read::{self, GrantFilter},
 };
 use charter_commands::{IssueGrant, RevokeGrant};
-use charter_events::{Content, GrantId, Scope, Subject};
+use charter_events::{Content, GrantId, Subject};
 use charter_policy::GrantView;
 
 /// The grants the caller may see: of a subject, at a scope, of a role, or all.
@@ -32,7 +32,7 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Grant>> {
 pub(crate) async fn issue(ask: Ask, body: Body<dto::GrantCreate>) -> Answered<dto::Grant> {
     let Body { value: new, hash } = body;
     let command = IssueGrant {
-        scope: ask.scope_ref(&new.scope, "scope")?,
+        scope: ask.scope_ref(&new.scope, "scope", &Needs::Core("core.grant.manage"))?,
         subject: subject(&ask, &new.subject)?.ok_or_else(|| Problem::not_found().of("subject"))?,
         content: content(&ask, &new)?,
         effect: new.effect.unwrap_or_default(),
@@ -117,7 +117,7 @@ fn content(ask: &Ask, new: &dto::GrantCreate) -> Result<Content, Problem> {
 fn filter(ask: &Ask) -> Result<Option<GrantFilter>, Problem> {
     let mut filter = GrantFilter::default();
     if let Some(text) = ask.params.text("scope") {
-        filter.scope = Some(if text == "global" { Scope::Global } else { ask.scope_ref(text, "scope")? });
+        filter.scope = Some(ask.scope_ref(text, "scope", &Needs::Core("core.grant.read"))?);
     }
     if let Some(text) = ask.params.text("subject") {
         let Some(subject) = subject(ask, text)? else { return Ok(None) };

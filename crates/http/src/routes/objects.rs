@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Answered},
-    ask::Ask,
+    ask::{Ask, Needs},
     body::{Body, NoBody, Patch},
     dto,
     problem::Problem,
@@ -34,7 +34,7 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Object>> {
     responses((status = 201, description = "Created", body = dto::Object)))]
 pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<dto::Object> {
     let Body { value: new, hash } = body;
-    let parent = new.parent.as_deref().map(|parent| ask.object_ref(parent, "parent")).transpose()?;
+    let parent = folder(&ask, new.parent.as_deref(), new.object_type.as_str())?;
     let location = format!("/api/v1/objects/{}", new.object_type);
     let command =
         CreateObject { object_type: new.object_type, external_id: new.external_id, name: new.name, parent };
@@ -51,7 +51,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<
            ("id" = String, Path, description = "Id or external id")),
     responses((status = 200, description = "The object, with what the caller may do on it", body = dto::Object)))]
 pub(crate) async fn get(ask: Ask) -> Answered<dto::Object> {
-    let view = ask.path_object()?;
+    let view = ask.path_object(&Needs::Nothing)?;
     let names = Names::of(&ask, view.owner).await;
     Ok(Answer::ok(ask.policy.version(), read::object(&ask, &view, &names)).etag(view.changed_at))
 }
@@ -63,7 +63,7 @@ pub(crate) async fn get(ask: Ask) -> Answered<dto::Object> {
     request_body(content = dto::ObjectPatch, content_type = "application/merge-patch+json"),
     responses((status = 200, description = "As it is now", body = dto::Object)))]
 pub(crate) async fn patch(ask: Ask, body: Patch<dto::ObjectPatch>) -> Answered<dto::Object> {
-    let object = ask.path_object()?.id;
+    let object = ask.path_object(&Needs::Manage)?.id;
     let dto::ObjectPatch { name, external_id } = body.value;
     changed(&ask, object, RenameObject { object, name, external_id }, body.hash).await
 }
@@ -74,7 +74,7 @@ pub(crate) async fn patch(ask: Ask, body: Patch<dto::ObjectPatch>) -> Answered<d
            ("id" = String, Path, description = "Id or external id")),
     responses((status = 204, description = "Gone")))]
 pub(crate) async fn delete(ask: Ask, body: NoBody) -> Answered<()> {
-    let object = ask.path_object()?.id;
+    let object = ask.path_object(&Needs::Manage)?.id;
     let receipt = ask.submit(DeleteObject { object }, body.hash).await?;
     Ok(Answer::done(receipt.last))
 }
@@ -86,7 +86,7 @@ pub(crate) async fn delete(ask: Ask, body: NoBody) -> Answered<()> {
     request_body = dto::TransferRequest,
     responses((status = 200, description = "As it is now", body = dto::Object)))]
 pub(crate) async fn transfer(ask: Ask, body: Body<dto::TransferRequest>) -> Answered<dto::Object> {
-    let object = ask.path_object()?.id;
+    let object = ask.path_object(&Needs::Core("core.object.transfer"))?.id;
     let owner = ask.user_ref(&body.value.owner, "owner")?;
     changed(&ask, object, TransferObject { object, owner }, body.hash).await
 }
@@ -98,8 +98,9 @@ pub(crate) async fn transfer(ask: Ask, body: Body<dto::TransferRequest>) -> Answ
     request_body = dto::MoveRequest,
     responses((status = 200, description = "As it is now", body = dto::Object)))]
 pub(crate) async fn relocate(ask: Ask, body: Body<dto::MoveRequest>) -> Answered<dto::Object> {
-    let object = ask.path_object()?.id;
-    let parent = body.value.parent.as_deref().map(|parent| ask.object_ref(parent, "parent")).transpose()?;
+    let object = ask.path_object(&Needs::Core("core.object.move"))?;
+    let parent = folder(&ask, body.value.parent.as_deref(), object.object_type.as_str())?;
+    let object = object.id;
     changed(&ask, object, MoveObject { object, parent }, body.hash).await
 }
 
@@ -110,8 +111,15 @@ pub(crate) async fn relocate(ask: Ask, body: Body<dto::MoveRequest>) -> Answered
     request_body = dto::InheritanceRequest,
     responses((status = 200, description = "As it is now", body = dto::Object)))]
 pub(crate) async fn set_inheritance(ask: Ask, body: Body<dto::InheritanceRequest>) -> Answered<dto::Object> {
-    let object = ask.path_object()?.id;
+    let object = ask.path_object(&Needs::Core("core.grant.manage"))?.id;
     changed(&ask, object, SetInheritance { object, inherits: body.value.inherits }, body.hash).await
+}
+
+/// The folder an object of a type shall lie in: the caller may know it, or may create such objects there.
+fn folder(ask: &Ask, parent: Option<&str>, object_type: &str) -> Result<Option<ObjectId>, Problem> {
+    let creates = ask.policy.object_type(object_type).map(|of| of.definition.create.clone());
+    let needs = creates.map_or(Needs::Nothing, Needs::Key);
+    parent.map(|parent| ask.object_ref(parent, "parent", &needs)).transpose()
 }
 
 async fn changed(

@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Answered},
-    ask::Ask,
+    ask::{Ask, Needs},
     body::Body,
     dto,
     problem::Problem,
@@ -149,7 +149,7 @@ pub(crate) async fn who_can(ask: Ask, body: Body<dto::WhoCanRequest>) -> Answere
     read::in_catalog(&ask, &question.permission, "permission")?;
     let scope = match &question.object {
         None => Scope::Global,
-        Some(text) => ask.object_ref(text, "object").map(Scope::Object)?,
+        Some(text) => ask.object_ref(text, "object", &Needs::Nothing).map(Scope::Object)?,
     };
     ask.require("core.decision.read", scope)?;
     let filter = format!("{scope:?}\0{}", question.permission);

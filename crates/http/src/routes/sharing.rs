@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Answered},
-    ask::Ask,
+    ask::{Ask, Needs},
     dto, read,
 };
 use charter_events::Scope;
@@ -14,7 +14,7 @@ use charter_events::Scope;
            ("id" = String, Path, description = "Id or external id")),
     responses((status = 200, description = "One page of entries", body = dto::ObjectAccess)))]
 pub(crate) async fn access(ask: Ask) -> Answered<dto::ObjectAccess> {
-    let object = ask.path_object()?;
+    let object = ask.path_object(&Needs::Core("core.grant.read"))?;
     ask.require("core.grant.read", Scope::Object(object.id))?;
     let page = ask.page()?;
     Ok(Answer::ok(ask.policy.version(), read::sharing(&ask, &object, &page).await))

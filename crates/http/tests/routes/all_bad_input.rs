@@ -1,1 +1,394 @@
+use crate::support::{Api, catalog};
+use charter_http::{ACCESS_TABLE, BODY_BYTES_MAX, Gate};
+use serde_json::{Value, json};
 
+/// Calls, and asserts that it is refused so, that nothing is appended, and that the server still answers.
+async fn refused(api: &Api, call: (&str, &str, Value), status: u16, code: &str, field: Option<&str>) {
+    let head = api.head();
+    let (method, path, body) = call;
+    let shown = format!("{method} {path} {body}");
+    let reply = api.admin(method, path, body).await;
+    assert_eq!((reply.status, reply.code()), (status, code), "{shown}: {}", reply.text);
+    assert_eq!(reply.body["field"].as_str(), field, "{shown}: {}", reply.text);
+    assert_eq!(reply.header("content-type"), "application/problem+json");
+    api.unchanged_since(head);
+    api.call("GET", "/healthz").send().await.ok(200);
+}
+
+fn grant(changes: Value) -> Value {
+    let mut grant = json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1"});
+    for (name, value) in changes.as_object().unwrap() {
+        if value.is_null() {
+            grant.as_object_mut().unwrap().remove(name);
+        } else {
+            grant[name] = value.clone();
+        }
+    }
+    grant
+}
+
+async fn prepared() -> Api {
+    let api = Api::furnished().await;
+    api.user_without_token("bob").await;
+    api.admin("POST", "/groups", json!({"slug": "ops"})).await.ok(201);
+    let role = json!({"slug": "starter", "scope": "object", "permissions": ["minecraft.server.restart"]});
+    api.admin("POST", "/roles", role).await.ok(201);
+    api
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_refused_and_named() {
+    let api = prepared().await;
+    for key in ["", "a", "a.b", "a.b.c.d", "A.b.c", "minecraft.server.restart ", "минск.a.b"] {
+        let call = ("POST", "/grants", grant(json!({"permissions": [key]})));
+        refused(&api, call, 422, "invalid_value", Some("permissions[0]")).await;
+        let call = ("POST", "/check", json!({"permission": key}));
+        refused(&api, call, 422, "invalid_value", Some("permission")).await;
+    }
+    let unknown = ["minecraft.server.fly"];
+    let call = ("POST", "/grants", grant(json!({"permissions": unknown})));
+    refused(&api, call, 422, "unknown_permission", Some("permissions")).await;
+    let call = ("POST", "/check", json!({"permission": "minecraft.server.fly"}));
+    refused(&api, call, 422, "unknown_permission", Some("permission")).await;
+    let call = ("POST", "/roles", json!({"slug": "r", "scope": "both", "permissions": unknown}));
+    refused(&api, call, 422, "unknown_permission", Some("permissions")).await;
+}
+
+#[tokio::test]
+async fn a_wildcard_where_none_may_be_is_refused() {
+    let api = prepared().await;
+    for wildcard in ["*", "minecraft.*", "minecraft.server.*", "core.*"] {
+        let call = ("POST", "/grants", grant(json!({"permissions": [wildcard]})));
+        refused(&api, call, 422, "invalid_value", Some("permissions[0]")).await;
+        let call = ("POST", "/grants", grant(json!({"permissions": [wildcard], "effect": "deny"})));
+        refused(&api, call, 422, "invalid_value", Some("permissions[0]")).await;
+        let call = ("POST", "/check", json!({"permission": wildcard}));
+        refused(&api, call, 422, "invalid_value", Some("permission")).await;
+    }
+    let call = ("POST", "/grants", grant(json!({"permissions": null, "role": "starter", "effect": "deny"})));
+    let reply = api.admin(call.0, call.1, call.2).await;
+    assert_eq!((reply.status, reply.code()), (422, "deny_needs_keys"), "{}", reply.text);
+}
+
+#[tokio::test]
+async fn an_unknown_reference_is_refused_and_named() {
+    let api = prepared().await;
+    let missing = "00000000-0000-7000-8000-000000000000";
+    for (change, field) in [
+        (json!({"subject": "user:ghost"}), "subject"),
+        (json!({"subject": "group:ghosts"}), "subject"),
+        (json!({"scope": "server:s9"}), "scope"),
+        (json!({"scope": format!("server:{missing}")}), "scope"),
+        (json!({"scope": "folder:s1"}), "scope"),
+        (json!({"permissions": null, "role": "no-role"}), "role"),
+    ] {
+        refused(&api, ("POST", "/grants", grant(change)), 404, "not_found", Some(field)).await;
+    }
+    for (change, code, field) in [
+        (json!({"subject": "bob"}), "invalid_reference", "subject"),
+        (json!({"scope": "s1"}), "invalid_reference", "scope"),
+        (json!({"role": "starter"}), "role_and_permissions", "permissions"),
+        (json!({"permissions": null}), "missing_member", "role"),
+    ] {
+        refused(&api, ("POST", "/grants", grant(change)), 422, code, Some(field)).await;
+    }
+    let object = |parent: &str| json!({"type": "server", "name": "x", "parent": parent});
+    refused(&api, ("POST", "/objects", object("folder:asia")), 404, "not_found", Some("parent")).await;
+    refused(&api, ("POST", "/objects", object("server:s1")), 422, "not_a_folder", Some("parent")).await;
+    let no_type = json!({"type": "boat", "name": "x"});
+    refused(&api, ("POST", "/objects", no_type), 422, "unknown_object_type", Some("type")).await;
+    let owner = json!({"owner": "ghost"});
+    refused(&api, ("POST", "/objects/server/s1/transfer", owner), 404, "not_found", Some("owner")).await;
+    for (method, path) in [
+        ("GET", "/users/ghost"),
+        ("POST", "/users/ghost/suspend"),
+        ("DELETE", "/roles/no-role"),
+        ("DELETE", "/groups/ghosts"),
+        ("PUT", "/groups/ops/members/ghost"),
+        ("GET", "/objects/server/s9"),
+        ("DELETE", "/objects/server/s9"),
+        ("GET", "/grants/not-an-id"),
+        ("DELETE", "/grants/00000000-0000-7000-8000-000000000000"),
+        ("DELETE", "/user/me/tokens/x"),
+    ] {
+        refused(&api, (method, path, Value::Null), 404, "not_found", None).await;
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_is_taken_is_refused() {
+    let api = prepared().await;
+    for (path, body, field) in [
+        ("/roles", json!({"slug": "starter", "scope": "both"}), "slug"),
+        ("/groups", json!({"slug": "ops"}), "slug"),
+        ("/users", json!({"username": "bob"}), "username"),
+        ("/objects", json!({"type": "server", "name": "x", "external_id": "s1"}), "external_id"),
+    ] {
+        let head = api.head();
+        let reply = api.admin("POST", path, body).await.refused(409, "name_taken");
+        assert_eq!(reply.body["field"], field, "{}", reply.text);
+        api.unchanged_since(head);
+    }
+    let head = api.head();
+    api.admin("POST", "/grants", grant(json!({}))).await.ok(201);
+    assert!(api.head() > head);
+    let head = api.head();
+    api.admin("POST", "/grants", grant(json!({}))).await.refused(409, "already_granted");
+    api.unchanged_since(head);
+}
+
+#[tokio::test]
+async fn a_folder_is_not_moved_into_itself() {
+    let api = prepared().await;
+    let inner = json!({"type": "folder", "name": "Inner", "external_id": "inner", "parent": "folder:eu"});
+    api.admin("POST", "/objects", inner).await.ok(201);
+    for parent in ["folder:eu", "folder:inner"] {
+        let head = api.head();
+        let reply = api.admin("POST", "/objects/folder/eu/move", json!({"parent": parent})).await;
+        reply.refused(409, "cycle");
+        api.unchanged_since(head);
+    }
+    let nowhere = ("POST", "/objects/folder/eu/move", json!({}));
+    refused(&api, nowhere, 422, "missing_member", Some("parent")).await;
+}
+
+#[tokio::test]
+async fn names_outside_their_alphabet_are_refused_never_folded() {
+    let api = prepared().await;
+    let long = "a".repeat(129);
+    for name in ["Admin", "ADMIN", "\u{430}dmin", "admin\u{200b}", "admin ", ".a", "*", "", "a/b", "a\0", &long] {
+        for (path, body, field) in [
+            ("/users", json!({"username": name}), "username"),
+            ("/roles", json!({"slug": name, "scope": "both"}), "slug"),
+            ("/groups", json!({"slug": name}), "slug"),
+        ] {
+            refused(&api, ("POST", path, body), 422, "invalid_value", Some(field)).await;
+        }
+    }
+    for name in ["", " a", "a\u{7}", "a\nb"] {
+        let body = json!({"type": "server", "name": name});
+        refused(&api, ("POST", "/objects", body), 422, "invalid_value", Some("name")).await;
+    }
+    let id = json!({"username": "00000000-0000-7000-8000-000000000000"});
+    let reply = api.admin("POST", "/users", id).await;
+    assert_eq!((reply.status, reply.code()), (422, "reserved_name"), "{}", reply.text);
+}
+
+#[tokio::test]
+async fn times_and_numbers_are_exact_or_refused() {
+    let api = prepared().await;
+    for time in ["tomorrow", "2026-02-30T00:00:00Z", "2030-01-01", "", "10000-01-01T00:00:00Z"] {
+        let call = ("POST", "/grants", grant(json!({"expires_at": time})));
+        refused(&api, call, 422, "invalid_value", Some("expires_at")).await;
+    }
+    for (limit, code) in
+        [(json!(0), "invalid_value"), (json!(501), "invalid_value"), (json!("5"), "invalid_type"), (json!(1.0), "invalid_type"), (json!(-1), "invalid_value")]
+    {
+        let body = json!({"permission": "minecraft.server.read", "limit": limit});
+        refused(&api, ("POST", "/who-can", body), 422, code, Some("limit")).await;
+    }
+    for limit in ["0", "501", "-1", "2147483648", "9223372036854775808", "x", ""] {
+        let path = format!("/users?limit={limit}");
+        refused(&api, ("GET", &path, Value::Null), 400, "invalid_parameter", Some("limit")).await;
+    }
+    let checks = vec![json!({"permission": "minecraft.server.read"}); 1_001];
+    refused(&api, ("POST", "/check/batch", json!({"checks": checks})), 422, "limit_exceeded", Some("checks")).await;
+}
+
+#[tokio::test]
+async fn a_stale_or_missing_if_match_changes_nothing() {
+    let api = prepared().await;
+    for (method, path, body) in [
+        ("PATCH", "/roles/starter", json!({"name": "Other"})),
+        ("DELETE", "/roles/starter", Value::Null),
+        ("PATCH", "/groups/ops", json!({"name": "Other"})),
+        ("DELETE", "/groups/ops", Value::Null),
+        ("PATCH", "/objects/server/s1", json!({"name": "Other"})),
+        ("DELETE", "/objects/server/s1", Value::Null),
+    ] {
+        let head = api.head();
+        for (sent, status, code) in [
+            (None, 428, "precondition_required"),
+            (Some("\"1\""), 412, "stale"),
+            (Some("\"99999999999999999999999\""), 412, "stale"),
+            (Some("1"), 400, "invalid_header"),
+            (Some("W/\"1\""), 400, "invalid_header"),
+            (Some("\"-1\""), 400, "invalid_header"),
+            (Some("\"a\", \"b\""), 400, "invalid_header"),
+        ] {
+            let mut call = api.call(method, path).by(&api.admin);
+            if let Some(etag) = sent {
+                call = call.header("if-match", etag);
+            }
+            if !body.is_null() {
+                call = call.json(&body);
+            }
+            call.send().await.refused(status, code);
+        }
+        api.unchanged_since(head);
+        let etag = api.admin("GET", path, Value::Null).await.ok(200).header("etag").to_owned();
+        let call = api.call(method, path).by(&api.admin).header("if-match", &etag);
+        let call = if body.is_null() { call } else { call.json(&body) };
+        assert!([200, 204].contains(&call.send().await.status), "{method} {path}");
+        assert!(api.head() > head);
+    }
+}
+
+/// A route and a body of it that is well formed.
+fn bodies() -> Vec<(&'static str, &'static str, Value)> {
+    vec![
+        ("POST", "/setup", json!({"code": "x", "username": "x", "password": "x"})),
+        ("POST", "/session", json!({"username": "x", "password": "x"})),
+        ("PUT", "/user/me/password", json!({"current": "x", "new": "x"})),
+        ("POST", "/user/me/tokens", json!({"name": "x"})),
+        ("POST", "/users", json!({"username": "x"})),
+        ("PATCH", "/users/bob", json!({})),
+        ("POST", "/users/bob/schedule-deletion", json!({})),
+        ("POST", "/users/bob/credential-reset", json!({"password": "x"})),
+        ("PUT", "/catalog/minecraft", catalog()),
+        ("POST", "/roles", json!({"slug": "x", "scope": "both"})),
+        ("PATCH", "/roles/starter", json!({})),
+        ("POST", "/groups", json!({"slug": "x"})),
+        ("PATCH", "/groups/ops", json!({})),
+        ("POST", "/objects", json!({"type": "server", "name": "x"})),
+        ("PATCH", "/objects/server/s1", json!({})),
+        ("POST", "/objects/server/s1/transfer", json!({"owner": "bob"})),
+        ("POST", "/objects/server/s1/move", json!({"parent": null})),
+        ("POST", "/objects/server/s1/inheritance", json!({"inherits": true})),
+        ("POST", "/grants", grant(json!({}))),
+        ("POST", "/check", json!({"permission": "a.b.c"})),
+        ("POST", "/check/batch", json!({"checks": []})),
+        ("POST", "/explain", json!({"permission": "a.b.c"})),
+        ("POST", "/effective", json!({})),
+        ("POST", "/allowed-objects", json!({"permission": "a.b.c", "type": "server"})),
+        ("POST", "/who-can", json!({"permission": "a.b.c"})),
+    ]
+}
+
+#[tokio::test]
+async fn a_malformed_body_is_refused_on_every_route_that_takes_one() {
+    let api = prepared().await;
+    let head = api.head();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep_object = format!("{}{}", "{\"a\":".repeat(10_000), "1".to_owned() + &"}".repeat(10_000));
+    for (method, path, good) in bodies() {
+        let good = good.to_string();
+        let doubled = format!("{{\"zzz\":1,\"zzz\":2,{}", good.trim_start_matches('{')).replace(",}", "}");
+        let unknown = format!("{{\"zzz\":1,{}", good.trim_start_matches('{')).replace(",}", "}");
+        let invalid_utf8: &[u8] = b"{\"a\":\"\xff\"}";
+        for (body, status, code) in [
+            (b"" as &[u8], 400, "malformed"),
+            (b"{", 400, "malformed"),
+            (b"\xef\xbb\xbf{}", 400, "malformed"),
+            (invalid_utf8, 400, "malformed"),
+            (b"{\"a\":\"\\ud800\"}", 400, "malformed"),
+            (deep.as_bytes(), 400, "malformed"),
+            (deep_object.as_bytes(), 400, "malformed"),
+            (doubled.as_bytes(), 400, "duplicate_member"),
+            (b"[]", 422, "invalid_type"),
+            (b"null", 422, "invalid_type"),
+            (b"\"x\"", 422, "invalid_type"),
+            (unknown.as_bytes(), 422, "unknown_member"),
+        ] {
+            let call = api.call(method, path).by(&api.admin).header("if-match", "*").raw("application/json", body);
+            let reply = call.send().await;
+            let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+            assert_eq!((reply.status, reply.code()), (status, code), "{method} {path} {shown}: {}", reply.text);
+        }
+        for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/foo+json", "application/json; charset=latin1"] {
+            let call = api.call(method, path).by(&api.admin).header("if-match", "*");
+            call.raw(content_type, good.as_bytes()).send().await.refused(415, "unsupported_media_type");
+        }
+        let call = api.call(method, path).by(&api.admin).header("if-match", "*").header("content-encoding", "gzip");
+        call.raw("application/json", good.as_bytes()).send().await.refused(415, "unsupported_encoding");
+    }
+    api.unchanged_since(head);
+}
+
+#[tokio::test]
+async fn a_body_beyond_a_mebibyte_is_413_whether_or_not_it_says_so() {
+    let api = prepared().await;
+    let head = api.head();
+    let padded = |bytes: usize| {
+        let mut body = b"{\"permission\":\"core.user.read\"".to_vec();
+        body.resize(bytes - 1, b' ');
+        body.push(b'}');
+        body
+    };
+    let send = |body: Vec<u8>, length: Option<&'static str>| {
+        let mut call = api.call("POST", "/check").by(&api.admin);
+        if let Some(length) = length {
+            call = call.header("content-length", length);
+        }
+        call.raw("application/json", &body).send()
+    };
+    send(padded(BODY_BYTES_MAX), None).await.ok(200);
+    send(padded(BODY_BYTES_MAX + 1), None).await.refused(413, "body_too_large");
+    send(b"{}".to_vec(), Some("1048577")).await.refused(413, "body_too_large");
+    api.unchanged_since(head);
+    api.call("GET", "/healthz").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn every_route_that_takes_a_body_is_among_those_tried() {
+    let document: Value = serde_json::from_str(&charter_http::openapi().to_json().unwrap()).unwrap();
+    let tried = bodies();
+    for row in ACCESS_TABLE {
+        if document["paths"][row.path][row.method.to_lowercase()].get("requestBody").is_none() {
+            continue;
+        }
+        let shape = |path: &str| path.split('/').count();
+        let matches = tried.iter().any(|(method, path, _)| {
+            let full = format!("/api/v1{path}");
+            *method == row.method
+                && shape(&full) == shape(row.path)
+                && full.split('/').zip(row.path.split('/')).all(|(a, b)| b.starts_with('{') || a == b)
+        });
+        assert!(matches, "{row:?}");
+        assert!(row.gate != Gate::Public || row.path.ends_with("setup") || row.path.ends_with("session"));
+    }
+}
+
+#[tokio::test]
+async fn a_route_without_a_body_takes_none() {
+    let api = prepared().await;
+    let head = api.head();
+    let call = || api.call("POST", "/users/bob/suspend").by(&api.admin);
+    call().raw("application/json", b"{\"a\":1}").send().await.refused(422, "unknown_member");
+    call().raw("application/json", b"[").send().await.refused(400, "malformed");
+    call().raw("text/plain", b"{}").send().await.refused(415, "unsupported_media_type");
+    api.unchanged_since(head);
+    call().raw("application/json", b"{}").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_secret_never_travels_in_a_query_and_an_unknown_parameter_is_not_ignored() {
+    let api = prepared().await;
+    for query in ["token=x", "access_token=x", "Password=x", "limit=cht_abc", "x=chs_abc"] {
+        let reply = api.admin("GET", &format!("/users?{query}"), Value::Null).await;
+        reply.refused(400, "credential_in_query");
+    }
+    for query in ["as_of=5", "sort=name", "q=x", "Limit=5"] {
+        let reply = api.admin("GET", &format!("/users?{query}"), Value::Null).await;
+        reply.refused(400, "unsupported_parameter");
+    }
+    api.admin("GET", "/users?limit=1&limit=2", Value::Null).await.refused(400, "invalid_parameter");
+    api.admin("GET", "/users?limit=%ff", Value::Null).await.refused(400, "malformed");
+    api.admin("GET", "/roles?scope=everywhere", Value::Null).await.refused(400, "invalid_parameter");
+    api.admin("POST", "/users/bob/suspend?x=1", Value::Null).await.refused(400, "unsupported_parameter");
+}
+
+#[tokio::test]
+async fn a_path_is_decoded_once_and_never_made_into_another() {
+    let api = prepared().await;
+    api.admin("GET", "/objects/server/%73%31", Value::Null).await.ok(200);
+    for id in ["%2e%2e%2fs1", "..%2Fs1", "s1%00", "%2573%2531", "s1;a=b", "s1%20", "%73%31%2F", "S1"] {
+        let reply = api.admin("GET", &format!("/objects/server/{id}"), Value::Null).await;
+        assert_eq!((reply.status, reply.code()), (404, "not_found"), "{id}: {}", reply.text);
+    }
+    for id in ["%ff", "%c0%ae"] {
+        let reply = api.admin("GET", &format!("/objects/server/{id}"), Value::Null).await;
+        assert!([400, 404].contains(&reply.status), "{id}: {}", reply.text);
+        assert_eq!(reply.header("content-type"), "application/problem+json");
+    }
+}

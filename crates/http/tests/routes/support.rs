@@ -117,8 +117,12 @@ pub(crate) async fn read(response: axum::response::Response) -> Reply {
 impl Api {
     /// An installation that has not been set up.
     pub(crate) async fn fresh() -> Self {
+        Self::started(Config::default()).await
+    }
+
+    async fn started(config: Config) -> Self {
         let store = Arc::new(MemoryStore::default());
-        let started = Control::start(store.clone(), Config::default()).await.unwrap();
+        let started = Control::start(store.clone(), config).await.unwrap();
         let code = started.setup_code.map(|code| code.expose().to_owned());
         let control = started.control;
         let router = router(control.clone(), HttpConfig::default());
@@ -127,7 +131,12 @@ impl Api {
 
     /// An installation with its administrator `ada`.
     pub(crate) async fn new() -> Self {
-        let mut api = Self::fresh().await;
+        Self::set_up(Config::default()).await
+    }
+
+    /// The same, with settings of its own.
+    pub(crate) async fn set_up(config: Config) -> Self {
+        let mut api = Self::started(config).await;
         let code = api.code.clone().unwrap();
         let first = json!({"code": code, "username": "ada", "password": PASSWORD, "display_name": "Ada"});
         api.call("POST", "/setup").json(&first).send().await.ok(201);

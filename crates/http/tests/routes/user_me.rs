@@ -1,1 +1,112 @@
+use crate::support::{Api, PASSWORD};
+use serde_json::{Value, json};
 
+#[tokio::test]
+async fn me_says_who_one_is_and_what_one_may_platform_wide() {
+    let api = Api::furnished().await;
+    let me = api.admin("GET", "/user/me", Value::Null).await.ok(200);
+    assert_eq!(me.body["user"]["username"], "ada");
+    assert_eq!(me.body["administrator"], true);
+    assert!(me.body["permissions"].as_array().unwrap().contains(&json!("minecraft.server.restart")));
+    assert_eq!(me.body["policy_version"], api.head().get());
+
+    let bob = api.user("bob").await;
+    let me = api.by(&bob, "GET", "/user/me", Value::Null).await.ok(200);
+    assert_eq!((&me.body["administrator"], &me.body["permissions"]), (&json!(false), &json!([])));
+    assert_eq!(me.body.get("valid_until"), None);
+    let end = "2999-01-01T00:00:00Z";
+    let grant = json!({"subject": "user:bob", "permissions": ["core.user.read"], "scope": "global", "expires_at": end});
+    api.admin("POST", "/grants", grant).await.ok(201);
+    let me = api.by(&bob, "GET", "/user/me", Value::Null).await.ok(200);
+    assert_eq!((&me.body["permissions"], &me.body["valid_until"]), (&json!(["core.user.read"]), &json!(end)));
+}
+
+#[tokio::test]
+async fn a_session_ends_when_it_is_signed_out_of() {
+    let api = Api::new().await;
+    let sign_in = || api.call("POST", "/session").json(&json!({"username": "ada", "password": PASSWORD})).send();
+    let second = sign_in().await.ok(201);
+    let secret = second.body["secret"].as_str().unwrap();
+    let listed = api.by(secret, "GET", "/user/me/sessions", Value::Null).await.ok(200);
+    assert_eq!(listed.body["items"].as_array().unwrap().len(), 2);
+    let current: Vec<&Value> =
+        listed.body["items"].as_array().unwrap().iter().filter(|s| s["current"] == true).collect();
+    assert_eq!(current[0]["id"], second.body["session"]);
+    api.by(secret, "DELETE", "/session", Value::Null).await.ok(204);
+    let reply = api.by(secret, "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    assert!(reply.header("www-authenticate").contains("invalid_token"));
+    api.admin("GET", "/user/me", Value::Null).await.ok(200);
+
+    let third = sign_in().await.ok(201);
+    let path = format!("/user/me/sessions/{}", third.body["session"].as_str().unwrap());
+    api.admin("DELETE", &path, Value::Null).await.ok(204);
+    api.by(third.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    api.admin("DELETE", "/user/me/sessions", Value::Null).await.ok(204);
+    api.admin("GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+}
+
+#[tokio::test]
+async fn a_wrong_password_and_an_unknown_name_are_refused_alike() {
+    let api = Api::new().await;
+    let head = api.head();
+    let attempt = |name: &str| api.call("POST", "/session").json(&json!({"username": name, "password": "wrong wrong"})).send();
+    let known = attempt("ada").await.refused(401, "sign_in_refused");
+    let unknown = attempt("ghost").await.refused(401, "sign_in_refused");
+    assert_eq!(known.text, unknown.text);
+    let mut last = known;
+    for _ in 0..12 {
+        last = attempt("ada").await;
+    }
+    assert!(!last.refused(429, "too_many_attempts").header("retry-after").is_empty());
+    api.unchanged_since(head);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_the_other_sessions_and_keeps_this_one() {
+    let api = Api::new().await;
+    let sign_in = |password: &str| api.call("POST", "/session").json(&json!({"username": "ada", "password": password})).send();
+    let other = sign_in(PASSWORD).await.ok(201);
+    let change = |current: &str, new: &str| json!({"current": current, "new": new});
+    let head = api.head();
+    let wrong = api.admin("PUT", "/user/me/password", change("wrong wrong", "another good one")).await;
+    wrong.refused(403, "wrong_secret");
+    api.unchanged_since(head);
+    api.admin("PUT", "/user/me/password", change(PASSWORD, "another good one")).await.ok(204);
+    api.admin("GET", "/user/me", Value::Null).await.ok(200);
+    api.by(other.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    sign_in(PASSWORD).await.refused(401, "sign_in_refused");
+    sign_in("another good one").await.ok(201);
+}
+
+#[tokio::test]
+async fn a_token_is_shown_once_works_under_its_ceiling_and_stops_when_revoked() {
+    let api = Api::new().await;
+    let body = json!({"name": "backup job", "mask": ["core.user.read"]});
+    let issued = api.admin("POST", "/user/me/tokens", body).await.ok(201);
+    let secret = issued.body["secret"].as_str().unwrap();
+    assert!(secret.starts_with("cht_"));
+    api.by(secret, "GET", "/users", Value::Null).await.ok(200);
+    let reply = api.by(secret, "POST", "/groups", json!({"slug": "ops"})).await.refused(403, "token_too_narrow");
+    assert_eq!(reply.body["missing"], json!(["core.group.create"]));
+    let me = api.by(secret, "GET", "/user/me", Value::Null).await.ok(200);
+    assert_eq!((&me.body["permissions"], &me.body["mask"]), (&json!(["core.user.read"]), &json!(["core.user.read"])));
+    let listed = api.admin("GET", "/user/me/tokens", Value::Null).await.ok(200);
+    assert_eq!(listed.texts("items", "name"), ["backup job"]);
+    assert!(!listed.text.contains(secret));
+    let path = format!("/user/me/tokens/{}", issued.body["token"]["id"].as_str().unwrap());
+    let bob = api.user("bob").await;
+    api.by(&bob, "DELETE", &path, Value::Null).await.refused(404, "not_found");
+    api.admin("DELETE", &path, Value::Null).await.ok(204);
+    api.by(secret, "GET", "/users", Value::Null).await.refused(401, "invalid_token");
+}
+
+#[tokio::test]
+async fn a_suspended_users_credentials_stop_at_once() {
+    let api = Api::new().await;
+    let bob = api.user("bob").await;
+    api.by(&bob, "GET", "/user/me", Value::Null).await.ok(200);
+    api.admin("POST", "/users/bob/suspend", Value::Null).await.ok(200);
+    api.by(&bob, "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    api.admin("POST", "/users/bob/reactivate", Value::Null).await.ok(200);
+    api.by(&bob, "GET", "/user/me", Value::Null).await.ok(200);
+}
