@@ -7,8 +7,8 @@ use crate::{
     Context, Guard,
     refusal::{Code, Refusal},
 };
-use charter_events::{Effect, Event, EventMeta, GrantId, Pattern, Scope, UserId};
-use charter_policy::{ContentView, Policy};
+use charter_events::{Event, EventMeta, GrantId, Pattern, Scope};
+use charter_policy::Policy;
 
 /// Refuses events after which nobody could administer the installation. Where nobody could before, nothing is taken
 /// away, and nothing is refused: that state is left by `recover-admin` only.
@@ -59,27 +59,10 @@ fn may_take_one(policy: &Policy, event: &Event) -> bool {
         Event::RolePermissionsChanged(change) => change.removed.iter().any(Pattern::is_wildcard),
         Event::GrantRevoked(revoked) => is_global(policy, revoked.grant),
         Event::GrantEnded(ended) => is_global(policy, ended.grant),
-        Event::GrantExpired(expired) => is_global(policy, expired.grant),
         _ => false,
     }
 }
 
 fn is_global(policy: &Policy, grant: GrantId) -> bool {
     policy.grant(grant).is_some_and(|grant| grant.scope == Scope::Global)
-}
-
-/// Whether somebody has, or will have, an administrator's grant, own or through a group, whatever the state of his
-/// account.
-pub(crate) fn is_or_will_be_administrator(policy: &Policy, user: UserId, ctx: &Context<'_>) -> bool {
-    crate::holding::grants_of_him_and_his_groups(policy, user).any(|grant| {
-        grant.scope == Scope::Global
-            && grant.effect == Effect::Allow
-            && !grant.has_ended(ctx.now)
-            && match grant.content {
-                ContentView::Role(role) => policy
-                    .role(role)
-                    .is_some_and(|role| role.permissions.first().is_some_and(|item| item.as_str() == "*")),
-                ContentView::Keys(_) => false,
-            }
-    })
 }

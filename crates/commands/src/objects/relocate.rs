@@ -35,7 +35,7 @@ impl Decide for MoveObject {
         }
         require_may_create_in(policy, ctx, type_keys(policy, &object)?, self.parent)?;
         self.require_no_cycle(policy, ctx)?;
-        require_depth(policy, ctx, self.parent, policy.subtree_height(object.id))?;
+        require_depth(policy, ctx, self.parent, policy.subtree_height(object.id).saturating_add(1))?;
         self.require_nothing_gained(policy, ctx, &object)?;
         Ok(Decided::one(ObjectMoved { object: object.id, parent: self.parent }))
     }

@@ -23,7 +23,6 @@ pub use suspend::SuspendUser;
 use crate::{
     Context, Guard,
     holding::require_administrator,
-    last_administrator::is_or_will_be_administrator,
     refusal::{Code, Refusal},
 };
 use charter_events::{SealedProfile, UserId, UserKind, people::SEALED_BYTES_MAX};
@@ -93,7 +92,7 @@ fn require_password_fits(kind: UserKind, has_password: bool) -> Result<(), Refus
 /// Requires an administrator to suspend, delete or edit somebody who is one, or will be.
 pub(crate) fn require_may_touch(policy: &Policy, ctx: &Context<'_>, user: UserId) -> Result<(), Refusal> {
     ctx.guard(Guard::TouchAdministrator, || {
-        if is_or_will_be_administrator(policy, user, ctx) {
+        if policy.is_or_will_be_administrator(user, ctx.now) {
             return require_administrator(policy, ctx, Span::Now);
         }
         Ok(())
@@ -103,7 +102,7 @@ pub(crate) fn require_may_touch(policy: &Policy, ctx: &Context<'_>, user: UserId
 /// Requires an administrator without end to let somebody work again who is one, or will be: that lasts.
 fn require_may_restore(policy: &Policy, ctx: &Context<'_>, user: UserId) -> Result<(), Refusal> {
     ctx.guard(Guard::RestoreAdministrator, || {
-        if is_or_will_be_administrator(policy, user, ctx) {
+        if policy.is_or_will_be_administrator(user, ctx.now) {
             return require_administrator(policy, ctx, Span::Until(None));
         }
         Ok(())

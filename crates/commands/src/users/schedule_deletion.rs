@@ -11,7 +11,7 @@ use crate::{
     may::{may_know, require_global},
     refusal::{Code, Refusal},
 };
-use charter_events::{ObjectId, Timestamp, UserDeletionScheduled, UserId};
+use charter_events::{CredentialSessionsEnded, ObjectId, Timestamp, UserDeletionScheduled, UserId};
 use charter_policy::{Policy, UserStatus};
 
 /// Stops an account; it is erased after a while.
@@ -44,7 +44,11 @@ impl Decide for ScheduleDeletion {
             UserStatus::AwaitingDeletion | UserStatus::Erased => return Err(invalid_state(&user)),
         }
         ctx.guard(Guard::OwnsNothing, || require_owns_nothing(policy, ctx, user.id))?;
-        Ok(Decided::one(UserDeletionScheduled { user: user.id, erase_at: self.erase_at }))
+        // Whoever is restored signs in again: an old session must not come back with the account.
+        Ok(Decided::events(vec![
+            UserDeletionScheduled { user: user.id, erase_at: self.erase_at }.into(),
+            CredentialSessionsEnded { user: user.id }.into(),
+        ]))
     }
 }
 

@@ -1,0 +1,28 @@
+//! The proof that no guard is without a test: each is taken out once, and some case has to fail.
+
+use crate::world::REMOVED;
+use charter_commands::{Guard, Guards};
+use std::panic::catch_unwind;
+
+#[test]
+fn every_guard_taken_out_is_noticed_by_some_case() {
+    let all = crate::all_cases();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    for guard in Guard::ALL {
+        REMOVED.set(Guards::only(*guard));
+        let noticed = all.iter().filter(|(_, case)| catch_unwind(case).is_err()).map(|(name, _)| *name);
+        let noticed: Vec<_> = noticed.take(3).collect();
+        if noticed.is_empty() {
+            missed.push(*guard);
+        } else {
+            println!("{guard:?}: {}", noticed.join(", "));
+        }
+    }
+    REMOVED.set(Guards::NONE);
+    let broken: Vec<_> =
+        all.iter().filter(|(_, case)| catch_unwind(case).is_err()).map(|(name, _)| *name).collect();
+    drop(std::panic::take_hook());
+    assert!(broken.is_empty(), "with every guard standing these fail: {broken:?}");
+    assert!(missed.is_empty(), "nobody notices when these are gone: {missed:?}");
+}
