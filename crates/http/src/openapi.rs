@@ -5,6 +5,7 @@ use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
     dto::ProblemBody,
 };
+use std::collections::BTreeSet;
 use utoipa::{
     OpenApi, PartialSchema, ToSchema,
     openapi::{
@@ -14,6 +15,7 @@ use utoipa::{
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         schema::{ObjectBuilder, Schema, SchemaType, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+        tag::Tag,
     },
 };
 
@@ -56,13 +58,16 @@ version; a request may ask for at least one with `Policy-Version-Min`.";
 
 /// The document with everything the access table knows.
 pub(crate) fn finished(mut document: Document) -> Document {
+    let mut tags = BTreeSet::new();
     for row in ACCESS_TABLE {
         if let Some(operation) =
             document.paths.paths.get_mut(row.path).and_then(|item| operation(item, row.method))
         {
             complete(operation, row);
+            tags.extend(operation.tags.iter().flatten().cloned());
         }
     }
+    document.tags = Some(tags.into_iter().map(Tag::new).collect());
     document
 }
 
