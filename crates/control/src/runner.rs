@@ -29,7 +29,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
     let control = Control { inner };
     let mut round: u32 = 0;
     while stop.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
-        control.housekeeping(round % ROUNDS_BETWEEN_FORGETTING == 0).await;
+        control.housekeeping(round.is_multiple_of(ROUNDS_BETWEEN_FORGETTING)).await;
         round = round.wrapping_add(1);
     }
 }
