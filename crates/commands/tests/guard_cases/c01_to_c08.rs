@@ -162,6 +162,8 @@ cases! {
         w.would("root", issue("a", &["srv.server.start"], Scope::Global));
         w.refused("t", issue("a", &["srv.server.start"], Scope::Global), Code::OutlivesHolder);
         w.would("t", until(issue("a", &["srv.server.start"], Scope::Global), SOON));
+        let longer = until(issue_role("t", "administrator", Scope::Global), TOMORROW);
+        w.refused("t", longer, Code::OutlivesHolder);
         w.would("root", token("root", None, None));
         w.would("t", token("t", Some(at(SOON)), None));
         w.refused("t", token("t", None, None), Code::OutlivesHolder);
@@ -227,7 +229,7 @@ cases! {
             ("is of somebody without a way to sign in", &|h| begun(h.user("o"), "o")),
         ];
         for (why, other) in worlds {
-            let mut w = World::with(|h| other(h));
+            let mut w = World::with(other);
             let refusal = w.refused("root", suspend("root"), Code::LastAdministrator);
             assert_eq!(refusal.code.class(), Class::Conflict, "{why}");
         }

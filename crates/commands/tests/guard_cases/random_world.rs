@@ -119,11 +119,11 @@ impl Play {
     }
 
     fn person(&mut self) -> UserId {
-        ids::user(*self.rng.pick::<&str>(&PEOPLE))
+        ids::user(self.rng.pick::<&str>(&PEOPLE))
     }
 
     fn group(&mut self) -> GroupId {
-        ids::group(*self.rng.pick::<&str>(&["g0", "g1"]))
+        ids::group(self.rng.pick::<&str>(&["g0", "g1"]))
     }
 
     fn role(&mut self) -> RoleId {
@@ -175,7 +175,7 @@ impl Play {
     fn content(&mut self, scope: Scope, effect: Effect) -> Content {
         if effect == Effect::Allow && self.rng.percent(40) {
             let role = if scope == Scope::Global { ["r1", "r2"] } else { ["r0", "r1"] };
-            let role = ids::role(*self.rng.pick::<&str>(&role));
+            let role = ids::role(self.rng.pick::<&str>(&role));
             if self.world.policy.role(role).is_some() {
                 return Content::Role(role);
             }

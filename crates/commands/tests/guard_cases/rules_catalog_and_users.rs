@@ -186,7 +186,8 @@ cases! {
             change(&mut document);
             document
         };
-        let cases: [(&dyn Fn(&mut charter_commands::ApplyCatalog), Code); 7] = [
+        type Change<'a> = &'a dyn Fn(&mut charter_commands::ApplyCatalog);
+        let cases: [(Change<'_>, Code); 7] = [
             (&|d| d.permissions.push(d.permissions[0].clone()), Code::Duplicate),
             (&|d| d.object_types.push(d.object_types[0].clone()), Code::Duplicate),
             (&|d| d.permissions[0].object_types = vec![parsed("nothing")], Code::UnknownObjectType),

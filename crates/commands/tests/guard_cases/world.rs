@@ -1,5 +1,10 @@
 //! A small installation to break into: core's catalog and seeded roles, a module's servers, an administrator `root`, and
 //! a few people who hold nothing yet.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a mistake in a case's own data should stop it at once"
+)]
 
 use charter_commands::{Code, Command, Context, Decided, Ids, Limits, Refusal, core_catalog, decide};
 use charter_events::{
