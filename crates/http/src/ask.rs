@@ -179,7 +179,12 @@ impl Ask {
     ///
     /// # Errors
     /// 404, the same for one that is not there and one he may not know.
-    pub(crate) fn object(&self, object_type: &str, name: &str, key: &Needs) -> Result<ObjectView<'_>, Problem> {
+    pub(crate) fn object(
+        &self,
+        object_type: &str,
+        name: &str,
+        key: &Needs,
+    ) -> Result<ObjectView<'_>, Problem> {
         self.app
             .control
             .resolve_object_of(&self.policy, object_type, name)
@@ -209,14 +214,22 @@ impl Ask {
     /// An object the caller may know, named `type:id` or `type:external_id` in a body or a parameter.
     pub(crate) fn object_ref(&self, text: &str, field: &str, needs: &Needs) -> Result<ObjectId, Problem> {
         let Some((object_type, name)) = text.split_once(':') else {
-            return Err(Problem::invalid_member("invalid_reference", field, "it takes `<type>:<id or external id>`"));
+            return Err(Problem::invalid_member(
+                "invalid_reference",
+                field,
+                "it takes `<type>:<id or external id>`",
+            ));
         };
         self.object(object_type, name, needs).map(|object| object.id).map_err(|problem| problem.of(field))
     }
 
     /// A scope named in a body or a parameter: `global`, or an object.
     pub(crate) fn scope_ref(&self, text: &str, field: &str, needs: &Needs) -> Result<Scope, Problem> {
-        if text == "global" { Ok(Scope::Global) } else { self.object_ref(text, field, needs).map(Scope::Object) }
+        if text == "global" {
+            Ok(Scope::Global)
+        } else {
+            self.object_ref(text, field, needs).map(Scope::Object)
+        }
     }
 
     /// A user named in a body or parameter.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 /// An object, with what the caller may do with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Object {
+pub struct ObjectRow {
     /// Its id.
     #[schema(value_type = Uuid)]
     pub id: ObjectId,

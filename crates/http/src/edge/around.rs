@@ -156,3 +156,73 @@ pub(crate) async fn no_route() -> Problem {
 pub(crate) async fn method_not_allowed() -> Problem {
     Problem::method_not_allowed()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HttpConfig;
+    use axum::{Router, body::Body, middleware::from_fn_with_state, routing::get};
+    use charter_control::{Config, Control};
+    use charter_store::MemoryStore;
+    use std::{sync::Arc, time::Duration};
+    use tokio::sync::Semaphore;
+    use tower::ServiceExt;
+
+    async fn answered(config: HttpConfig, path: &str) -> (u16, String, HeaderMap) {
+        let control =
+            Control::start(Arc::new(MemoryStore::default()), Config::default()).await.unwrap().control;
+        let app = App {
+            control,
+            running: Arc::new(Semaphore::new(config.requests_at_once_max)),
+            config: Arc::new(config),
+            document: Arc::from(""),
+        };
+        let router: Router = Router::new()
+            .route(
+                "/panics",
+                get(|| async {
+                    if true {
+                        panic!("secret words")
+                    }
+                }),
+            )
+            .route("/hangs", get(std::future::pending::<()>))
+            .route("/fails", get(|| async { (StatusCode::INTERNAL_SERVER_ERROR, "secret words") }))
+            .route("/works", get(|| async { "fine" }))
+            .layer(from_fn_with_state(app, around));
+        let request = Request::builder().uri(path).body(Body::empty()).unwrap();
+        let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
+        let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        (parts.status.as_u16(), String::from_utf8(bytes.to_vec()).unwrap(), parts.headers)
+    }
+
+    #[tokio::test]
+    async fn a_panic_or_a_bare_failure_is_a_500_that_says_nothing_of_what_happened() {
+        for path in ["/panics", "/fails"] {
+            let (status, text, headers) = answered(HttpConfig::default(), path).await;
+            assert_eq!(status, 500);
+            assert!(text.contains("\"code\":\"internal\"") && !text.contains("secret words"), "{text}");
+            assert_eq!(headers["content-type"], "application/problem+json");
+            assert!(headers.contains_key(POLICY_VERSION) && headers.contains_key(REQUEST_ID));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_takes_too_long_is_a_503_that_may_be_tried_again() {
+        let config = HttpConfig { request_timeout: Duration::from_millis(10), ..HttpConfig::default() };
+        let (status, text, headers) = answered(config, "/hangs").await;
+        assert!(status == 503 && text.contains("\"code\":\"timeout\""), "{text}");
+        assert_eq!(headers["retry-after"], RETRY);
+    }
+
+    #[tokio::test]
+    async fn more_requests_than_may_run_at_once_are_turned_away() {
+        let none = HttpConfig { requests_at_once_max: 0, ..HttpConfig::default() };
+        let (status, text, headers) = answered(none, "/works").await;
+        assert!(status == 503 && text.contains("\"code\":\"overloaded\""), "{text}");
+        assert_eq!(headers["retry-after"], RETRY);
+        assert_eq!(answered(HttpConfig::default(), "/works").await.0, 200);
+    }
+
+    const RETRY: &str = "1";
+}

@@ -43,7 +43,8 @@ pub(crate) fn objects_in<'a>(
     only: Option<&str>,
     page: &PageAsk,
 ) -> Result<Rows<ObjectView<'a>>, Problem> {
-    let folder = if parent == "none" { None } else { Some(ask.object_ref(parent, "parent", &Needs::Nothing)?) };
+    let folder =
+        if parent == "none" { None } else { Some(ask.object_ref(parent, "parent", &Needs::Nothing)?) };
     let reads = |view: &ObjectView<'a>| {
         let name = view.object_type.as_str();
         only.is_none_or(|only| only == name)

@@ -129,11 +129,11 @@ fn external_id(view: &ObjectView<'_>) -> String {
 }
 
 /// An object as its lists and its own answer show it, with what the caller may do on it.
-pub(crate) fn object(ask: &Ask, view: &ObjectView<'_>, names: &Names) -> dto::Object {
+pub(crate) fn object(ask: &Ask, view: &ObjectView<'_>, names: &Names) -> dto::ObjectRow {
     let parent = view.parent.and_then(|id| ask.policy.object(id)).filter(|parent| ask.knows(parent));
     let allowed = ask.policy.at(ask.now).effective(&ask.caller, Scope::Object(view.id)).unwrap_or_default();
     let fits = |key: &str| ask.policy.permission(key).is_some_and(|p| applies(&p, view.object_type));
-    dto::Object {
+    dto::ObjectRow {
         id: view.id,
         object_type: view.object_type.clone(),
         external_id: external_id(view),

@@ -16,8 +16,8 @@ use charter_events::{Hash, ObjectId, Offset};
 /// The objects the caller may read, in the order they came: of a type, in a folder.
 #[utoipa::path(get, path = "/api/v1/objects", operation_id = "list_objects", tag = "objects",
     responses((status = 200, description = "One page, with what the caller may do on each",
-               body = dto::List<dto::Object>)))]
-pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Object>> {
+               body = dto::List<dto::ObjectRow>)))]
+pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::ObjectRow>> {
     let page = ask.page()?;
     let (views, next) = match ask.params.text("parent") {
         Some(parent) => read::objects_in(&ask, parent, ask.params.text("type"), &page)?,
@@ -31,8 +31,8 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Object>> {
 /// Creates an object; the caller owns it.
 #[utoipa::path(post, path = "/api/v1/objects", operation_id = "create_object", tag = "objects",
     request_body = dto::ObjectCreate,
-    responses((status = 201, description = "Created", body = dto::Object)))]
-pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<dto::Object> {
+    responses((status = 201, description = "Created", body = dto::ObjectRow)))]
+pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<dto::ObjectRow> {
     let Body { value: new, hash } = body;
     let parent = folder(&ask, new.parent.as_deref(), new.object_type.as_str())?;
     let location = format!("/api/v1/objects/{}", new.object_type);
@@ -49,8 +49,8 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<
 #[utoipa::path(get, path = "/api/v1/objects/{type}/{id}", operation_id = "get_object", tag = "objects",
     params(("type" = String, Path, description = "The object's type"),
            ("id" = String, Path, description = "Id or external id")),
-    responses((status = 200, description = "The object, with what the caller may do on it", body = dto::Object)))]
-pub(crate) async fn get(ask: Ask) -> Answered<dto::Object> {
+    responses((status = 200, description = "The object, with what the caller may do on it", body = dto::ObjectRow)))]
+pub(crate) async fn get(ask: Ask) -> Answered<dto::ObjectRow> {
     let view = ask.path_object(&Needs::Nothing)?;
     let names = Names::of(&ask, view.owner).await;
     Ok(Answer::ok(ask.policy.version(), read::object(&ask, &view, &names)).etag(view.changed_at))
@@ -61,8 +61,8 @@ pub(crate) async fn get(ask: Ask) -> Answered<dto::Object> {
     params(("type" = String, Path, description = "The object's type"),
            ("id" = String, Path, description = "Id or external id")),
     request_body(content = dto::ObjectPatch, content_type = "application/merge-patch+json"),
-    responses((status = 200, description = "As it is now", body = dto::Object)))]
-pub(crate) async fn patch(ask: Ask, body: Patch<dto::ObjectPatch>) -> Answered<dto::Object> {
+    responses((status = 200, description = "As it is now", body = dto::ObjectRow)))]
+pub(crate) async fn patch(ask: Ask, body: Patch<dto::ObjectPatch>) -> Answered<dto::ObjectRow> {
     let object = ask.path_object(&Needs::Manage)?.id;
     let dto::ObjectPatch { name, external_id } = body.value;
     changed(&ask, object, RenameObject { object, name, external_id }, body.hash).await
@@ -84,8 +84,8 @@ pub(crate) async fn delete(ask: Ask, body: NoBody) -> Answered<()> {
     tag = "objects", params(("type" = String, Path, description = "The object's type"),
            ("id" = String, Path, description = "Id or external id")),
     request_body = dto::TransferRequest,
-    responses((status = 200, description = "As it is now", body = dto::Object)))]
-pub(crate) async fn transfer(ask: Ask, body: Body<dto::TransferRequest>) -> Answered<dto::Object> {
+    responses((status = 200, description = "As it is now", body = dto::ObjectRow)))]
+pub(crate) async fn transfer(ask: Ask, body: Body<dto::TransferRequest>) -> Answered<dto::ObjectRow> {
     let object = ask.path_object(&Needs::Core("core.object.transfer"))?.id;
     let owner = ask.user_ref(&body.value.owner, "owner")?;
     changed(&ask, object, TransferObject { object, owner }, body.hash).await
@@ -96,8 +96,8 @@ pub(crate) async fn transfer(ask: Ask, body: Body<dto::TransferRequest>) -> Answ
     params(("type" = String, Path, description = "The object's type"),
            ("id" = String, Path, description = "Id or external id")),
     request_body = dto::MoveRequest,
-    responses((status = 200, description = "As it is now", body = dto::Object)))]
-pub(crate) async fn relocate(ask: Ask, body: Body<dto::MoveRequest>) -> Answered<dto::Object> {
+    responses((status = 200, description = "As it is now", body = dto::ObjectRow)))]
+pub(crate) async fn relocate(ask: Ask, body: Body<dto::MoveRequest>) -> Answered<dto::ObjectRow> {
     let object = ask.path_object(&Needs::Core("core.object.move"))?;
     let parent = folder(&ask, body.value.parent.as_deref(), object.object_type.as_str())?;
     let object = object.id;
@@ -109,8 +109,11 @@ pub(crate) async fn relocate(ask: Ask, body: Body<dto::MoveRequest>) -> Answered
     tag = "objects", params(("type" = String, Path, description = "The object's type"),
            ("id" = String, Path, description = "Id or external id")),
     request_body = dto::InheritanceRequest,
-    responses((status = 200, description = "As it is now", body = dto::Object)))]
-pub(crate) async fn set_inheritance(ask: Ask, body: Body<dto::InheritanceRequest>) -> Answered<dto::Object> {
+    responses((status = 200, description = "As it is now", body = dto::ObjectRow)))]
+pub(crate) async fn set_inheritance(
+    ask: Ask,
+    body: Body<dto::InheritanceRequest>,
+) -> Answered<dto::ObjectRow> {
     let object = ask.path_object(&Needs::Core("core.grant.manage"))?.id;
     changed(&ask, object, SetInheritance { object, inherits: body.value.inherits }, body.hash).await
 }
@@ -127,7 +130,7 @@ async fn changed(
     object: ObjectId,
     command: impl Into<Command>,
     body: Hash,
-) -> Answered<dto::Object> {
+) -> Answered<dto::ObjectRow> {
     let receipt = ask.submit(command, body).await?;
     let object = at(ask, receipt.last, object).await?;
     let changed_at = object.changed_at;
@@ -135,7 +138,7 @@ async fn changed(
 }
 
 /// An object after the caller's own change; he may have lost sight of it by that, and is shown what he just did.
-async fn at(ask: &Ask, version: Offset, id: ObjectId) -> Result<dto::Object, Problem> {
+async fn at(ask: &Ask, version: Offset, id: ObjectId) -> Result<dto::ObjectRow, Problem> {
     let ask = ask.after(version).await?;
     let view = ask.policy.object(id).ok_or_else(Problem::not_found)?;
     let names = Names::of(&ask, view.owner).await;

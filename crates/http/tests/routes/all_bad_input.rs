@@ -16,7 +16,8 @@ async fn refused(api: &Api, call: (&str, &str, Value), status: u16, code: &str, 
 }
 
 fn grant(changes: Value) -> Value {
-    let mut grant = json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1"});
+    let mut grant =
+        json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1"});
     for (name, value) in changes.as_object().unwrap() {
         if value.is_null() {
             grant.as_object_mut().unwrap().remove(name);
@@ -156,7 +157,9 @@ async fn a_folder_is_not_moved_into_itself() {
 async fn names_outside_their_alphabet_are_refused_never_folded() {
     let api = prepared().await;
     let long = "a".repeat(129);
-    for name in ["Admin", "ADMIN", "\u{430}dmin", "admin\u{200b}", "admin ", ".a", "*", "", "a/b", "a\0", &long] {
+    for name in
+        ["Admin", "ADMIN", "\u{430}dmin", "admin\u{200b}", "admin ", ".a", "*", "", "a/b", "a\0", &long]
+    {
         for (path, body, field) in [
             ("/users", json!({"username": name}), "username"),
             ("/roles", json!({"slug": name, "scope": "both"}), "slug"),
@@ -181,9 +184,13 @@ async fn times_and_numbers_are_exact_or_refused() {
         let call = ("POST", "/grants", grant(json!({"expires_at": time})));
         refused(&api, call, 422, "invalid_value", Some("expires_at")).await;
     }
-    for (limit, code) in
-        [(json!(0), "invalid_value"), (json!(501), "invalid_value"), (json!("5"), "invalid_type"), (json!(1.0), "invalid_type"), (json!(-1), "invalid_value")]
-    {
+    for (limit, code) in [
+        (json!(0), "invalid_value"),
+        (json!(501), "invalid_value"),
+        (json!("5"), "invalid_type"),
+        (json!(1.0), "invalid_type"),
+        (json!(-1), "invalid_value"),
+    ] {
         let body = json!({"permission": "minecraft.server.read", "limit": limit});
         refused(&api, ("POST", "/who-can", body), 422, code, Some("limit")).await;
     }
@@ -192,7 +199,8 @@ async fn times_and_numbers_are_exact_or_refused() {
         refused(&api, ("GET", &path, Value::Null), 400, "invalid_parameter", Some("limit")).await;
     }
     let checks = vec![json!({"permission": "minecraft.server.read"}); 1_001];
-    refused(&api, ("POST", "/check/batch", json!({"checks": checks})), 422, "limit_exceeded", Some("checks")).await;
+    refused(&api, ("POST", "/check/batch", json!({"checks": checks})), 422, "limit_exceeded", Some("checks"))
+        .await;
 }
 
 #[tokio::test]
@@ -290,16 +298,28 @@ async fn a_malformed_body_is_refused_on_every_route_that_takes_one() {
             (b"\"x\"", 422, "invalid_type"),
             (unknown.as_bytes(), 422, "unknown_member"),
         ] {
-            let call = api.call(method, path).by(&api.admin).header("if-match", "*").raw("application/json", body);
+            let call =
+                api.call(method, path).by(&api.admin).header("if-match", "*").raw("application/json", body);
             let reply = call.send().await;
             let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-            assert_eq!((reply.status, reply.code()), (status, code), "{method} {path} {shown}: {}", reply.text);
+            assert_eq!(
+                (reply.status, reply.code()),
+                (status, code),
+                "{method} {path} {shown}: {}",
+                reply.text
+            );
         }
-        for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/foo+json", "application/json; charset=latin1"] {
+        for content_type in [
+            "text/plain",
+            "application/x-www-form-urlencoded",
+            "application/foo+json",
+            "application/json; charset=latin1",
+        ] {
             let call = api.call(method, path).by(&api.admin).header("if-match", "*");
             call.raw(content_type, good.as_bytes()).send().await.refused(415, "unsupported_media_type");
         }
-        let call = api.call(method, path).by(&api.admin).header("if-match", "*").header("content-encoding", "gzip");
+        let call =
+            api.call(method, path).by(&api.admin).header("if-match", "*").header("content-encoding", "gzip");
         call.raw("application/json", good.as_bytes()).send().await.refused(415, "unsupported_encoding");
     }
     api.unchanged_since(head);

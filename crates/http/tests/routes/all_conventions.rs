@@ -56,7 +56,9 @@ async fn a_read_may_ask_for_a_version_and_is_refused_clearly_when_it_is_not_reac
     let api = Api::new().await;
     let made = api.admin("POST", "/groups", json!({"slug": "ops"})).await.ok(201);
     let version = made.header("policy-version").to_owned();
-    let at_least = |version: &str| api.call("GET", "/groups/ops").by(&api.admin).header("policy-version-min", version).send();
+    let at_least = |version: &str| {
+        api.call("GET", "/groups/ops").by(&api.admin).header("policy-version-min", version).send()
+    };
     at_least(&version).await.ok(200);
     for wrong in ["", "x", "-1", "1.5", "9223372036854775808", "+1"] {
         at_least(wrong).await.refused(400, "invalid_header");
@@ -104,7 +106,10 @@ async fn walked(api: &Api, path: &str, secret: &str, limit: usize) -> Vec<String
     loop {
         let separator = if path.contains('?') { '&' } else { '?' };
         let more = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
-        let reply = api.by(secret, "GET", &format!("{path}{separator}limit={limit}{more}"), Value::Null).await.ok(200);
+        let reply = api
+            .by(secret, "GET", &format!("{path}{separator}limit={limit}{more}"), Value::Null)
+            .await
+            .ok(200);
         let rows = reply.ids("items");
         assert!(rows.len() <= limit);
         ids.extend(rows);
@@ -175,7 +180,9 @@ async fn a_cursor_works_for_its_list_its_filter_and_its_caller_alone() {
     api.admin("POST", "/roles", role).await.ok(201);
     let grant = json!({"subject": "user:other", "role": "reader", "scope": "global"});
     let grant = api.admin("POST", "/grants", grant).await.ok(201).body["id"].as_str().unwrap().to_owned();
-    let next = |path: &'static str| async { api.admin("GET", path, Value::Null).await.ok(200).body["next"].as_str().unwrap().to_owned() };
+    let next = |path: &'static str| async {
+        api.admin("GET", path, Value::Null).await.ok(200).body["next"].as_str().unwrap().to_owned()
+    };
     let users = next("/users?limit=1").await;
     let objects = next("/objects?limit=1&type=server").await;
     let keys = next("/permissions?limit=1").await;
@@ -230,7 +237,15 @@ async fn secrets_are_in_no_answer_but_the_one_that_made_them() {
     let issued = api.admin("POST", "/user/me/tokens", json!({"name": "canary"})).await.ok(201);
     let canary = issued.body["secret"].as_str().unwrap().to_owned();
     api.by(&canary, "GET", "/user/me", Value::Null).await.ok(200);
-    for path in ["/user/me", "/user/me/tokens", "/user/me/sessions", "/users", "/events?limit=500", "/log", "/permissions"] {
+    for path in [
+        "/user/me",
+        "/user/me/tokens",
+        "/user/me/sessions",
+        "/users",
+        "/events?limit=500",
+        "/log",
+        "/permissions",
+    ] {
         let reply = api.admin("GET", path, Value::Null).await.ok(200);
         for secret in [canary.as_str(), &api.admin, crate::support::PASSWORD] {
             assert!(!reply.text.contains(secret), "{path}");

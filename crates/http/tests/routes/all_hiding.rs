@@ -19,13 +19,18 @@ async fn an_object_one_may_not_know_looks_like_none_on_every_route() {
     let carol = api.user("carol").await;
     // Keys of every kind, but on another object: all gates open.
     let keys = [
-        "minecraft.server.read", "minecraft.server.manage", "minecraft.server.create", "core.object.move",
-        "core.object.transfer", "core.grant.manage", "core.grant.read", "core.decision.read",
+        "minecraft.server.read",
+        "minecraft.server.manage",
+        "minecraft.server.create",
+        "core.object.move",
+        "core.object.transfer",
+        "core.grant.manage",
+        "core.grant.read",
+        "core.decision.read",
     ];
     let own = json!({"type": "server", "name": "Mine", "external_id": "own"});
     api.admin("POST", "/objects", own).await.ok(201);
     api.give("user:carol", &keys, "server:own").await;
-    let head = api.head();
     for (method, path, body) in [
         ("GET", "/objects/server/ID", Value::Null),
         ("PATCH", "/objects/server/ID", json!({"name": "x"})),
@@ -35,17 +40,33 @@ async fn an_object_one_may_not_know_looks_like_none_on_every_route() {
         ("POST", "/objects/server/ID/inheritance", json!({"inherits": false})),
         ("GET", "/objects/server/ID/access", Value::Null),
         ("GET", "/grants?scope=server:ID", Value::Null),
-        ("POST", "/grants", json!({"subject": "user:carol", "permissions": ["minecraft.server.read"], "scope": "server:ID"})),
+        (
+            "POST",
+            "/grants",
+            json!({"subject": "user:carol", "permissions": ["minecraft.server.read"], "scope": "server:ID"}),
+        ),
         ("POST", "/check", json!({"permission": "minecraft.server.read", "object": "server:ID"})),
-        ("POST", "/check", json!({"user": "ada", "permission": "minecraft.server.read", "object": "server:ID"})),
-        ("POST", "/check/batch", json!({"checks": [{"permission": "minecraft.server.read", "object": "server:ID"}]})),
+        (
+            "POST",
+            "/check",
+            json!({"user": "ada", "permission": "minecraft.server.read", "object": "server:ID"}),
+        ),
+        (
+            "POST",
+            "/check/batch",
+            json!({"checks": [{"permission": "minecraft.server.read", "object": "server:ID"}]}),
+        ),
         ("POST", "/explain", json!({"permission": "minecraft.server.read", "object": "server:ID"})),
         ("POST", "/effective", json!({"object": "server:ID"})),
         ("POST", "/effective", json!({"user": "ada", "object": "server:ID"})),
         ("POST", "/who-can", json!({"permission": "minecraft.server.read", "object": "server:ID"})),
     ] {
         let asked = |id: &str| {
-            let body = if body.is_null() { Value::Null } else { serde_json::from_str(&body.to_string().replace("ID", id)).unwrap() };
+            let body = if body.is_null() {
+                Value::Null
+            } else {
+                serde_json::from_str(&body.to_string().replace("ID", id)).unwrap()
+            };
             let path = path.replace("ID", id);
             let (api, carol) = (&api, &carol);
             async move { api.by(carol, method, &path, body).await }
@@ -54,9 +75,11 @@ async fn an_object_one_may_not_know_looks_like_none_on_every_route() {
         assert_eq!(there.status, 404, "{method} {path}: {}", there.text);
         alike(&there, &missing, path);
         alike(&there, &other_kind, path);
-        assert!([200, 201, 204, 403, 409, 422].contains(&asked("own").await.status), "{method} {path} {}", asked("own").await.text);
+        if method != "DELETE" {
+            let own = asked("own").await;
+            assert!([200, 201, 403, 409].contains(&own.status), "{method} {path} {}", own.text);
+        }
     }
-    let _ = head;
 }
 
 #[tokio::test]
@@ -85,7 +108,11 @@ async fn lists_hold_what_a_check_allows_and_nothing_of_the_rest_shows() {
     for limit in [1, 2, 3, 4] {
         let first = api.by(&carol, "GET", &format!("/objects?limit={limit}"), Value::Null).await.ok(200);
         assert_eq!(first.texts("items", "name"), ["a", "c", "e"][..limit.min(3)]);
-        assert_eq!(first.body["next"].is_string(), limit < 3, "a cursor only where rows are left for the caller");
+        assert_eq!(
+            first.body["next"].is_string(),
+            limit < 3,
+            "a cursor only where rows are left for the caller"
+        );
     }
     let folder = api.by(&carol, "GET", "/objects?parent=folder:eu", Value::Null).await;
     folder.refused(404, "not_found");
@@ -167,10 +194,16 @@ async fn global_collections_refuse_alike_what_is_there_and_what_is_not() {
         ("PUT", "/groups/ops/members/ID", "ada", Value::Null),
         ("DELETE", "/groups/ops/members/ID", "ada", Value::Null),
     ] {
-        let full = |id: &str| if path.contains("ID") { path.replace("ID", id) } else { format!("{path}{id}") };
+        let full =
+            |id: &str| if path.contains("ID") { path.replace("ID", id) } else { format!("{path}{id}") };
         let existing = api.by(&carol, method, &full(there), body.clone()).await;
         let missing = api.by(&carol, method, &full("missing"), body).await;
-        assert_eq!((existing.status, existing.code()), (403, "forbidden"), "{method} {path}: {}", existing.text);
+        assert_eq!(
+            (existing.status, existing.code()),
+            (403, "forbidden"),
+            "{method} {path}: {}",
+            existing.text
+        );
         alike(&existing, &missing, path);
     }
     api.unchanged_since(head);
@@ -187,8 +220,10 @@ async fn a_grant_one_may_not_see_looks_like_none() {
     let own = api.give("user:carol", &["minecraft.server.restart"], "server:s1").await;
     let none = "00000000-0000-7000-8000-000000000000";
     for method in ["GET", "DELETE"] {
-        let there = api.by(&carol, method, &format!("/grants/{hidden}"), Value::Null).await.refused(404, "not_found");
-        let missing = api.by(&carol, method, &format!("/grants/{none}"), Value::Null).await.refused(404, "not_found");
+        let there =
+            api.by(&carol, method, &format!("/grants/{hidden}"), Value::Null).await.refused(404, "not_found");
+        let missing =
+            api.by(&carol, method, &format!("/grants/{none}"), Value::Null).await.refused(404, "not_found");
         alike(&there, &missing, method);
     }
     api.by(&carol, "GET", &format!("/grants/{seen}"), Value::Null).await.ok(200);
@@ -197,7 +232,8 @@ async fn a_grant_one_may_not_see_looks_like_none() {
     assert_eq!(listed.ids("items"), [seen.clone()]);
     let ghost = api.by(&carol, "GET", "/grants?subject=user:ghost", Value::Null).await.ok(200);
     assert_eq!(ghost.body["items"], json!([]));
-    let reply = api.by(&carol, "DELETE", &format!("/grants/{seen}"), Value::Null).await.refused(403, "forbidden");
+    let reply =
+        api.by(&carol, "DELETE", &format!("/grants/{seen}"), Value::Null).await.refused(403, "forbidden");
     assert_eq!(reply.body["missing"], json!(["core.grant.manage"]));
     api.by(&carol, "DELETE", &format!("/grants/{own}"), Value::Null).await.ok(204);
 }

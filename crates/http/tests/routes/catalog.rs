@@ -23,7 +23,9 @@ async fn a_namespaces_document_is_applied_whole_and_again_without_effect() {
 #[tokio::test]
 async fn the_catalog_is_shown_flat_or_as_a_tree_by_object_type_and_scope() {
     let api = Api::furnished().await;
-    let keys = |path: &'static str| async { api.admin("GET", path, Value::Null).await.ok(200).texts("items", "key") };
+    let keys = |path: &'static str| async {
+        api.admin("GET", path, Value::Null).await.ok(200).texts("items", "key")
+    };
     let all = keys("/permissions?limit=500").await;
     let mut sorted = all.clone();
     sorted.sort();
@@ -42,7 +44,10 @@ async fn the_catalog_is_shown_flat_or_as_a_tree_by_object_type_and_scope() {
     let tree = api.admin("GET", "/permissions?shape=tree&namespace=minecraft", Value::Null).await.ok(200);
     assert_eq!(tree.texts("tree", "namespace"), ["minecraft"]);
     let resources = tree.body["tree"][0]["resources"].as_array().unwrap();
-    assert_eq!(resources.iter().map(|r| r["resource"].as_str().unwrap()).collect::<Vec<_>>(), ["report", "server"]);
+    assert_eq!(
+        resources.iter().map(|r| r["resource"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["report", "server"]
+    );
     assert_eq!(tree.texts("object_types", "name"), ["folder", "server"]);
 }
 

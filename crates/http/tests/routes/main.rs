@@ -13,6 +13,7 @@ mod all_bad_input;
 mod all_conventions;
 mod all_documents;
 mod all_hiding;
+mod all_logs;
 mod catalog;
 mod events;
 mod grants;

@@ -19,7 +19,8 @@ async fn an_object_is_created_shown_with_its_permissions_renamed_moved_and_delet
     assert_eq!(cleared.body["external_id"], cleared.body["id"]);
     let id = cleared.body["id"].as_str().unwrap().to_owned();
     api.admin("GET", "/objects/server/s1", Value::Null).await.refused(404, "not_found");
-    let moved = api.admin("POST", &format!("/objects/server/{id}/move"), json!({"parent": null})).await.ok(200);
+    let moved =
+        api.admin("POST", &format!("/objects/server/{id}/move"), json!({"parent": null})).await.ok(200);
     assert_eq!(moved.body["parent"], Value::Null);
     api.admin("DELETE", &format!("/objects/server/{id}"), Value::Null).await.ok(204);
     api.admin("GET", &format!("/objects/server/{id}"), Value::Null).await.refused(404, "not_found");
@@ -32,8 +33,12 @@ async fn a_row_carries_what_its_caller_may_do_on_it() {
     api.give("user:bob", &["minecraft.server.read", "minecraft.server.restart"], "folder:eu").await;
     api.give("user:bob", &["minecraft.server.read"], "server:s2").await;
     let listed = api.by(&bob, "GET", "/objects", Value::Null).await.ok(200);
-    let rows: Vec<(&str, &Value)> = listed.body["items"].as_array().unwrap().iter()
-        .map(|row| (row["name"].as_str().unwrap(), &row["permissions"])).collect();
+    let rows: Vec<(&str, &Value)> = listed.body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), &row["permissions"]))
+        .collect();
     let both = json!(["minecraft.server.read", "minecraft.server.restart"]);
     assert_eq!(rows, [("One", &both), ("Two", &json!(["minecraft.server.read"]))]);
 }
@@ -55,7 +60,8 @@ async fn a_transfer_moves_the_owners_access() {
     assert_eq!(given.body["owner"]["username"], "bob");
     let shown = api.by(&bob, "GET", "/objects/server/s2", Value::Null).await.ok(200);
     assert!(shown.body["permissions"].as_array().unwrap().contains(&json!("minecraft.server.manage")));
-    let sealed = api.by(&bob, "POST", "/objects/server/s2/inheritance", json!({"inherits": false})).await.ok(200);
+    let sealed =
+        api.by(&bob, "POST", "/objects/server/s2/inheritance", json!({"inherits": false})).await.ok(200);
     assert_eq!(sealed.body["inherits"], false);
 }
 
@@ -66,7 +72,8 @@ async fn where_one_may_know_the_object_a_refusal_names_the_missing_key() {
     api.give("user:bob", &["minecraft.server.read"], "server:s1").await;
     api.give("user:bob", &["minecraft.server.manage"], "server:s2").await;
     let head = api.head();
-    let reply = api.by(&bob, "PATCH", "/objects/server/s1", json!({"name": "x"})).await.refused(403, "forbidden");
+    let reply =
+        api.by(&bob, "PATCH", "/objects/server/s1", json!({"name": "x"})).await.refused(403, "forbidden");
     assert_eq!(reply.body["missing"], json!(["minecraft.server.manage"]));
     let reply = api.by(&bob, "DELETE", "/objects/server/s1", Value::Null).await.refused(403, "forbidden");
     assert_eq!(reply.body["missing"], json!(["minecraft.server.manage"]));
@@ -96,9 +103,10 @@ async fn the_sharing_screen_shows_own_and_inherited_entries_and_the_state_of_eac
     let scopes: Vec<&Value> = inherited.iter().map(|grant| &grant["scope"]["kind"]).collect();
     assert_eq!(scopes, ["object", "object", "global"], "{}", screen.text);
     let state = |who: &str, key: &str| {
-        let subject = screen.body["subjects"].as_array().unwrap().iter().find(|row| {
-            row["subject"]["user"]["username"] == who || row["subject"]["group"]["slug"] == who
-        });
+        let subject =
+            screen.body["subjects"].as_array().unwrap().iter().find(|row| {
+                row["subject"]["user"]["username"] == who || row["subject"]["group"]["slug"] == who
+            });
         let keys = subject.unwrap()["permissions"].as_array().unwrap().clone();
         keys.into_iter().find(|row| row["permission"] == key).unwrap()["state"].clone()
     };

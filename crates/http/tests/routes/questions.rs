@@ -15,7 +15,12 @@ async fn a_check_says_whether_and_why() {
     let (api, bob) = prepared().await;
     let question = json!({"permission": "minecraft.server.restart", "object": "server:s1"});
     let answer = api.by(&bob, "POST", "/check", question.clone()).await.ok(200);
-    for (member, value) in [("allowed", json!(true)), ("verdict", json!("allow")), ("because", json!("grant")), ("subject", json!("group"))] {
+    for (member, value) in [
+        ("allowed", json!(true)),
+        ("verdict", json!("allow")),
+        ("because", json!("grant")),
+        ("subject", json!("group")),
+    ] {
         assert_eq!(answer.body[member], value);
     }
     assert_eq!(answer.body["scope"], json!({"kind": "hidden"}), "bob may not know the folder");
@@ -56,7 +61,8 @@ async fn a_batch_answers_each_as_a_check_does_and_all_at_one_version() {
     let unknown = json!({"checks": [questions[0], {"permission": "minecraft.server.fly"}]});
     let reply = api.by(&bob, "POST", "/check/batch", unknown).await.refused(422, "unknown_permission");
     assert_eq!(reply.body["field"], "checks[1].permission");
-    let hidden = json!({"checks": [questions[0], {"permission": "minecraft.server.read", "object": "server:s2"}]});
+    let hidden =
+        json!({"checks": [questions[0], {"permission": "minecraft.server.read", "object": "server:s2"}]});
     let reply = api.by(&bob, "POST", "/check/batch", hidden).await.refused(404, "not_found");
     assert_eq!(reply.body["field"], "checks[1].object");
     let none = api.by(&bob, "POST", "/check/batch", json!({"checks": []})).await.ok(200);
@@ -79,7 +85,8 @@ async fn an_explanation_spells_the_deciding_grants_out() {
 async fn who_can_names_everyone_and_through_what() {
     let (api, _) = prepared().await;
     let question = |limit: u16, cursor: Option<&str>| {
-        let mut question = json!({"permission": "minecraft.server.restart", "object": "server:s1", "limit": limit});
+        let mut question =
+            json!({"permission": "minecraft.server.restart", "object": "server:s1", "limit": limit});
         if let Some(cursor) = cursor {
             question["cursor"] = json!(cursor);
         }
@@ -96,7 +103,8 @@ async fn who_can_names_everyone_and_through_what() {
     let next = first.body["next"].as_str().unwrap();
     let second = api.admin("POST", "/who-can", question(1, Some(next))).await.ok(200);
     assert_ne!(first.body["users"][0]["user"], second.body["users"][0]["user"]);
-    let other = json!({"permission": "minecraft.server.read", "object": "server:s1", "limit": 1, "cursor": next});
+    let other =
+        json!({"permission": "minecraft.server.read", "object": "server:s1", "limit": 1, "cursor": next});
     api.admin("POST", "/who-can", other).await.refused(400, "invalid_cursor");
 }
 
@@ -105,7 +113,10 @@ async fn allowed_objects_are_those_a_check_allows() {
     let (api, bob) = prepared().await;
     let question = json!({"permission": "minecraft.server.restart", "type": "server"});
     let own = api.by(&bob, "POST", "/allowed-objects", question.clone()).await.ok(200);
-    assert_eq!((&own.body["all"], own.texts("objects", "external_id")), (&json!(false), vec!["s1".to_owned()]));
+    assert_eq!(
+        (&own.body["all"], own.texts("objects", "external_id")),
+        (&json!(false), vec!["s1".to_owned()])
+    );
     let all = api.admin("POST", "/allowed-objects", question).await.ok(200);
     assert_eq!((&all.body["all"], all.texts("objects", "external_id").len()), (&json!(true), 2));
     let boat = json!({"permission": "minecraft.server.restart", "type": "boat"});
@@ -119,7 +130,9 @@ async fn effective_gives_each_key_one_of_three_states() {
     let (api, bob) = prepared().await;
     let deny = json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1", "effect": "deny"});
     api.admin("POST", "/grants", deny).await.ok(201);
-    for (secret, question) in [(&bob, json!({"object": "server:s1"})), (&api.admin, json!({"user": "bob", "object": "server:s1"}))] {
+    for (secret, question) in
+        [(&bob, json!({"object": "server:s1"})), (&api.admin, json!({"user": "bob", "object": "server:s1"}))]
+    {
         let answer = api.by(secret, "POST", "/effective", question).await.ok(200);
         let state = |key: &str| {
             let rows = answer.body["permissions"].as_array().unwrap();

@@ -12,7 +12,10 @@ async fn a_role_is_created_edited_as_a_whole_and_deleted() {
     let etag = made.header("etag").to_owned();
     let edited = api.call("PATCH", "/roles/operators").by(&api.admin).header("if-match", &etag).json(&patch);
     let edited = edited.send().await.ok(200);
-    assert_eq!((&edited.body["permissions"], &edited.body["name"]), (&json!(["minecraft.server.*"]), &json!("Ops")));
+    assert_eq!(
+        (&edited.body["permissions"], &edited.body["name"]),
+        (&json!(["minecraft.server.*"]), &json!("Ops"))
+    );
     let head = api.head();
     let again = api.call("PATCH", "/roles/operators").by(&api.admin).header("if-match", &etag).json(&patch);
     again.send().await.refused(412, "stale");
@@ -29,7 +32,9 @@ async fn roles_are_listed_by_where_they_can_be_assigned() {
     for (slug, scope) in [("g", "global"), ("o", "object"), ("b", "both")] {
         api.admin("POST", "/roles", json!({"slug": slug, "scope": scope})).await.ok(201);
     }
-    let slugs = |path: &'static str| async { api.admin("GET", path, Value::Null).await.ok(200).texts("items", "slug") };
+    let slugs = |path: &'static str| async {
+        api.admin("GET", path, Value::Null).await.ok(200).texts("items", "slug")
+    };
     let own = |slugs: Vec<String>| slugs.into_iter().filter(|slug| slug.len() == 1).collect::<Vec<_>>();
     assert_eq!(own(slugs("/roles").await), ["g", "o", "b"]);
     assert_eq!(own(slugs("/roles?scope=global").await), ["g", "b"]);

@@ -201,7 +201,8 @@ impl Api {
     pub(crate) async fn token(&self, user: UserId, mask: Option<&[&str]>) -> String {
         let mask = mask.map(|mask| mask.iter().map(|item| item.parse::<Pattern>().unwrap()).collect());
         let new = NewToken { user, name: "test".parse().unwrap(), expires_at: None, mask };
-        let issued = self.control.issue_token(Caller::of(user), new, RequestMeta::new(Via::Cli)).await.unwrap();
+        let issued =
+            self.control.issue_token(Caller::of(user), new, RequestMeta::new(Via::Cli)).await.unwrap();
         issued.secret.expose().to_owned()
     }
 

@@ -24,7 +24,8 @@ async fn me_says_who_one_is_and_what_one_may_platform_wide() {
 #[tokio::test]
 async fn a_session_ends_when_it_is_signed_out_of() {
     let api = Api::new().await;
-    let sign_in = || api.call("POST", "/session").json(&json!({"username": "ada", "password": PASSWORD})).send();
+    let sign_in =
+        || api.call("POST", "/session").json(&json!({"username": "ada", "password": PASSWORD})).send();
     let second = sign_in().await.ok(201);
     let secret = second.body["secret"].as_str().unwrap();
     let listed = api.by(secret, "GET", "/user/me/sessions", Value::Null).await.ok(200);
@@ -40,7 +41,9 @@ async fn a_session_ends_when_it_is_signed_out_of() {
     let third = sign_in().await.ok(201);
     let path = format!("/user/me/sessions/{}", third.body["session"].as_str().unwrap());
     api.admin("DELETE", &path, Value::Null).await.ok(204);
-    api.by(third.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    api.by(third.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null)
+        .await
+        .refused(401, "invalid_token");
     api.admin("DELETE", "/user/me/sessions", Value::Null).await.ok(204);
     api.admin("GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
 }
@@ -49,7 +52,9 @@ async fn a_session_ends_when_it_is_signed_out_of() {
 async fn a_wrong_password_and_an_unknown_name_are_refused_alike() {
     let api = Api::new().await;
     let head = api.head();
-    let attempt = |name: &str| api.call("POST", "/session").json(&json!({"username": name, "password": "wrong wrong"})).send();
+    let attempt = |name: &str| {
+        api.call("POST", "/session").json(&json!({"username": name, "password": "wrong wrong"})).send()
+    };
     let known = attempt("ada").await.refused(401, "sign_in_refused");
     let unknown = attempt("ghost").await.refused(401, "sign_in_refused");
     assert_eq!(known.text, unknown.text);
@@ -64,7 +69,9 @@ async fn a_wrong_password_and_an_unknown_name_are_refused_alike() {
 #[tokio::test]
 async fn a_new_password_ends_the_other_sessions_and_keeps_this_one() {
     let api = Api::new().await;
-    let sign_in = |password: &str| api.call("POST", "/session").json(&json!({"username": "ada", "password": password})).send();
+    let sign_in = |password: &str| {
+        api.call("POST", "/session").json(&json!({"username": "ada", "password": password})).send()
+    };
     let other = sign_in(PASSWORD).await.ok(201);
     let change = |current: &str, new: &str| json!({"current": current, "new": new});
     let head = api.head();
@@ -73,7 +80,9 @@ async fn a_new_password_ends_the_other_sessions_and_keeps_this_one() {
     api.unchanged_since(head);
     api.admin("PUT", "/user/me/password", change(PASSWORD, "another good one")).await.ok(204);
     api.admin("GET", "/user/me", Value::Null).await.ok(200);
-    api.by(other.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    api.by(other.body["secret"].as_str().unwrap(), "GET", "/user/me", Value::Null)
+        .await
+        .refused(401, "invalid_token");
     sign_in(PASSWORD).await.refused(401, "sign_in_refused");
     sign_in("another good one").await.ok(201);
 }
@@ -86,10 +95,14 @@ async fn a_token_is_shown_once_works_under_its_ceiling_and_stops_when_revoked() 
     let secret = issued.body["secret"].as_str().unwrap();
     assert!(secret.starts_with("cht_"));
     api.by(secret, "GET", "/users", Value::Null).await.ok(200);
-    let reply = api.by(secret, "POST", "/groups", json!({"slug": "ops"})).await.refused(403, "token_too_narrow");
+    let reply =
+        api.by(secret, "POST", "/groups", json!({"slug": "ops"})).await.refused(403, "token_too_narrow");
     assert_eq!(reply.body["missing"], json!(["core.group.create"]));
     let me = api.by(secret, "GET", "/user/me", Value::Null).await.ok(200);
-    assert_eq!((&me.body["permissions"], &me.body["mask"]), (&json!(["core.user.read"]), &json!(["core.user.read"])));
+    assert_eq!(
+        (&me.body["permissions"], &me.body["mask"]),
+        (&json!(["core.user.read"]), &json!(["core.user.read"]))
+    );
     let listed = api.admin("GET", "/user/me/tokens", Value::Null).await.ok(200);
     assert_eq!(listed.texts("items", "name"), ["backup job"]);
     assert!(!listed.text.contains(secret));
@@ -109,4 +122,19 @@ async fn a_suspended_users_credentials_stop_at_once() {
     api.by(&bob, "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
     api.admin("POST", "/users/bob/reactivate", Value::Null).await.ok(200);
     api.by(&bob, "GET", "/user/me", Value::Null).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_token_under_a_ceiling_makes_none_that_reaches_further() {
+    let api = Api::new().await;
+    let narrow = api.token(api.id_of("ada"), Some(&["core.user.*"])).await;
+    let head = api.head();
+    for mask in [json!(null), json!(["*"]), json!(["core.*"]), json!(["core.user.read", "core.role.read"])] {
+        let body = json!({"name": "wider", "mask": mask});
+        api.by(&narrow, "POST", "/user/me/tokens", body).await.refused(403, "token_too_narrow");
+    }
+    api.unchanged_since(head);
+    api.by(&narrow, "POST", "/user/me/tokens", json!({"name": "x", "mask": ["core.user.read"]}))
+        .await
+        .ok(201);
 }

@@ -17,10 +17,14 @@ async fn a_user_is_created_found_by_any_of_his_names_edited_and_listed() {
     let patch = json!({"display_name": null, "email": "a@example.org"});
     let edited = api.admin("PATCH", "/users/alice", patch).await.ok(200);
     assert_eq!(edited.body.get("display_name"), None);
-    assert_eq!((&edited.body["email"], &edited.body["external_id"]), (&json!("a@example.org"), &json!("HR-7")));
+    assert_eq!(
+        (&edited.body["email"], &edited.body["external_id"]),
+        (&json!("a@example.org"), &json!("HR-7"))
+    );
     assert_ne!(edited.header("etag"), made.header("etag"));
     let head = api.head();
-    let null = api.admin("PATCH", "/users/alice", json!({"username": null})).await.refused(422, "invalid_type");
+    let null =
+        api.admin("PATCH", "/users/alice", json!({"username": null})).await.refused(422, "invalid_type");
     assert_eq!(null.body["field"], "username");
     api.unchanged_since(head);
     let listed = api.admin("GET", "/users", Value::Null).await.ok(200);
@@ -61,7 +65,9 @@ async fn the_last_administrator_stays() {
 async fn another_password_signs_in_and_the_old_sessions_are_over() {
     let api = Api::new().await;
     api.admin("POST", "/users", json!({"username": "bob", "password": PASSWORD})).await.ok(201);
-    let sign_in = |password: &str| api.call("POST", "/session").json(&json!({"username": "bob", "password": password})).send();
+    let sign_in = |password: &str| {
+        api.call("POST", "/session").json(&json!({"username": "bob", "password": password})).send()
+    };
     let before = sign_in(PASSWORD).await.ok(201);
     api.admin("POST", "/users/bob/credential-reset", json!({"password": "another good one"})).await.ok(204);
     let old = before.body["secret"].as_str().unwrap();
@@ -76,9 +82,12 @@ async fn who_may_reset_passwords_does_not_reset_a_stronger_ones() {
     let helpdesk = api.user("helpdesk").await;
     api.give("user:helpdesk", &["core.user.edit", "core.user.read"], "global").await;
     api.user_without_token("weak").await;
-    api.by(&helpdesk, "POST", "/users/weak/credential-reset", json!({"password": "long enough"})).await.ok(204);
+    api.by(&helpdesk, "POST", "/users/weak/credential-reset", json!({"password": "long enough"}))
+        .await
+        .ok(204);
     let head = api.head();
-    let reset = api.by(&helpdesk, "POST", "/users/ada/credential-reset", json!({"password": "long enough"})).await;
+    let reset =
+        api.by(&helpdesk, "POST", "/users/ada/credential-reset", json!({"password": "long enough"})).await;
     assert_eq!(reset.status, 403, "{}", reset.text);
     api.unchanged_since(head);
 }

@@ -1,0 +1,98 @@
+//! The access log: one line a request, and never a secret.
+use crate::support::{Api, PASSWORD};
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+
+#[derive(Clone, Default)]
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Captured {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl io::Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn captured() -> (Captured, tracing::subscriber::DefaultGuard) {
+    let captured = Captured::default();
+    let writer = captured.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    (captured, tracing::subscriber::set_default(subscriber))
+}
+
+#[tokio::test]
+async fn a_request_is_one_line_with_who_what_and_how_it_ended() {
+    let api = Api::new().await;
+    let (log, _guard) = captured();
+    api.call("GET", "/users/gh%0Aost").by(&api.admin).header("x-request-id", "req-3").send().await.ok(404);
+    let text = log.text();
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains("charter::access")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    let ada = api.id_of("ada").to_string();
+    for part in ["GET", "/api/v1/users/gh%0Aost", "404", "not_found", "req-3", &ada] {
+        assert!(lines[0].contains(part), "{part}: {}", lines[0]);
+    }
+}
+
+#[tokio::test]
+async fn no_secret_reaches_the_log_whatever_is_sent() {
+    let api = Api::new().await;
+    let canary = "canary0123456789";
+    let (log, _guard) = captured();
+    let secrets = [format!("chs_{canary}"), format!("cht_{}", canary.repeat(3)), canary.to_owned()];
+    for secret in &secrets {
+        for path in ["/user/me", &format!("/users?token={secret}"), &format!("/users?limit={secret}")] {
+            api.call("GET", path).by(secret).send().await;
+            api.call("GET", path).by(&api.admin).send().await;
+        }
+        for body in [
+            json!({"username": "ada", "password": secret}),
+            json!({"username": secret, "password": secret}),
+            json!({"code": secret, "username": "eve", "password": secret}),
+            json!({"current": secret, "new": secret}),
+            json!({"password": {"nested": secret}}),
+            json!({secret.as_str(): 1}),
+            json!([secret]),
+        ] {
+            for (method, path) in [
+                ("POST", "/session"),
+                ("POST", "/setup"),
+                ("PUT", "/user/me/password"),
+                ("POST", "/users"),
+                ("POST", "/users/ada/credential-reset"),
+                ("POST", "/user/me/tokens"),
+            ] {
+                api.admin(method, path, body.clone()).await;
+            }
+        }
+        let broken = format!("{{\"password\":\"{secret}");
+        api.call("POST", "/session").raw("application/json", broken.as_bytes()).send().await.ok(400);
+    }
+    let issued = api.admin("POST", "/user/me/tokens", json!({"name": "canary"})).await.ok(201);
+    let real = issued.body["secret"].as_str().unwrap();
+    api.by(real, "GET", "/user/me", Value::Null).await.ok(200);
+    let signed_in = json!({"username": "ada", "password": PASSWORD});
+    api.call("POST", "/session").json(&signed_in).send().await;
+    let text = log.text();
+    assert!(text.lines().count() > 100);
+    for secret in [canary, &real[4..], &api.admin[4..], PASSWORD] {
+        assert!(!text.contains(secret), "{}", text.lines().find(|line| line.contains(secret)).unwrap());
+    }
+}
