@@ -1,7 +1,8 @@
-//! The control plane's own catalog: its permissions, its one object type, and the roles every installation begins with.
+//! The control plane's own catalog: its permissions, its one object type, and the roles every installation begins
+//! with.
 //!
-//! Declared here and nowhere else; brought into the log when an installation is created, and at start when this build's
-//! revision is above the logged one.
+//! Declared here and nowhere else; brought into the log when an installation is created, and at start when this
+//! build's revision is above the logged one.
 
 use crate::refusal::{Code, Refusal};
 use charter_events::{

@@ -59,7 +59,8 @@ pub(crate) fn require_consequences(ctx: &Context<'_>, events: usize) -> Result<(
     ))
 }
 
-/// Events of bounded small members can't reach the maximum; encoding them only to measure would cost a cascade dearly.
+/// Events of bounded small members can't reach the maximum; encoding them only to measure would cost a cascade
+/// dearly.
 const fn may_be_large(event: &Event) -> bool {
     matches!(
         event,

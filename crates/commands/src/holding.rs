@@ -30,8 +30,8 @@ pub(crate) fn require_content_held(
     require_held(policy, ctx, &content(policy, grant), grant.scope, grant.reach, span)
 }
 
-/// Requires the caller to hold the content of every grant of a group that has not ended, over its reach: allows for the
-/// span named, denies without end, for lifting one widens access.
+/// Requires the caller to hold the content of every grant of a group that has not ended, over its reach: allows for
+/// the span named, denies without end, for lifting one widens access.
 pub(crate) fn require_group_content_held(
     policy: &Policy,
     ctx: &Context<'_>,
@@ -48,8 +48,8 @@ pub(crate) fn require_group_content_held(
     Ok(())
 }
 
-/// Requires the caller to hold the content of every allow grant of a user and of his groups that has not ended: whoever
-/// can become him must already be as much.
+/// Requires the caller to hold the content of every allow grant of a user and of his groups that has not ended:
+/// whoever can become him must already be as much.
 pub(crate) fn require_all_of_his_held(
     policy: &Policy,
     ctx: &Context<'_>,

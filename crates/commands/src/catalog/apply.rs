@@ -1,9 +1,9 @@
 //! Registers one namespace's keys, object types and aliases as a whole document.
 //!
 //! Refused: `forbidden` without `core.module.install`; `not_held` unless by the module itself or an administrator;
-//! `foreign_namespace`; `outside_namespace`; `duplicate`; `unknown_permission`, `unknown_object_type` for what the document
-//! names and neither it nor the catalog holds; `already_registered` for a type of another namespace, or one that would
-//! change what it means; `reserved_name`; `limit_exceeded`.
+//! `foreign_namespace`; `outside_namespace`; `duplicate`; `unknown_permission`, `unknown_object_type` for what the
+//! document names and neither it nor the catalog holds; `already_registered` for a type of another namespace, or
+//! one that would change what it means; `reserved_name`; `limit_exceeded`.
 
 use super::{chunks::chunks, document, require_own_namespace};
 use crate::{Context, Decided, command::Decide, refusal::Refusal};

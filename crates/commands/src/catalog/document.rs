@@ -125,8 +125,8 @@ fn require_in_namespace(
     })
 }
 
-/// What the catalog doesn't say of a type already. Grants and gateways rely on what a type's keys and aliases mean, so
-/// they never change; aliases the document leaves out stay.
+/// What the catalog doesn't say of a type already. Grants and gateways rely on what a type's keys and aliases mean,
+/// so they never change; aliases the document leaves out stay.
 fn news(
     policy: &Policy,
     ctx: &Context<'_>,

@@ -17,8 +17,8 @@ use crate::{
 use charter_events::Namespace;
 use charter_policy::{Caller, Policy, Span};
 
-/// A namespace is its module's own. Others need the key and to be administrators, for standing wildcards match whatever
-/// comes; core's is declared in code and nobody's to change.
+/// A namespace is its module's own. Others need the key and to be administrators, for standing wildcards match
+/// whatever comes; core's is declared in code and nobody's to change.
 fn require_own_namespace(
     policy: &Policy,
     ctx: &Context<'_>,

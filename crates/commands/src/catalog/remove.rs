@@ -1,9 +1,9 @@
-//! Removes keys from the catalog: they are stripped from roles and allow grants, each as an event of its own; a deny keeps
-//! them, and binds again if the key returns.
+//! Removes keys from the catalog: they are stripped from roles and allow grants, each as an event of its own; a
+//! deny keeps them, and binds again if the key returns.
 //!
-//! Refused: `forbidden` without `core.module.uninstall`; `not_held` unless by the module itself or an administrator;
-//! `foreign_namespace`; `outside_namespace`; `unknown_permission`; `empty`; `in_use` for a key that an object type names;
-//! `limit_exceeded`; `too_many_consequences`.
+//! Refused: `forbidden` without `core.module.uninstall`; `not_held` unless by the module itself or an
+//! administrator; `foreign_namespace`; `outside_namespace`; `unknown_permission`; `empty`; `in_use` for a key that
+//! an object type names; `limit_exceeded`; `too_many_consequences`.
 
 use super::{chunks::chunks, require_own_namespace};
 use crate::{

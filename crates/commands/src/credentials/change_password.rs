@@ -1,8 +1,8 @@
 //! Sets, changes or removes a password: one's own, or another's (a reset).
 //!
-//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held`, `outlives_holder` unless the caller holds
-//! for good whatever that user has and will have; `token_too_narrow` for one's own through a masked token; `not_found`;
-//! `invalid_state`; `invalid_credential` for a service; `last_administrator`.
+//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held`, `outlives_holder` unless the
+//! caller holds for good whatever that user has and will have; `token_too_narrow` for one's own through a masked
+//! token; `not_found`; `invalid_state`; `invalid_credential` for a service; `last_administrator`.
 
 use super::require_unmasked;
 use crate::{

@@ -1,7 +1,7 @@
 //! Ends one session before its time.
 //!
-//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held` for an administrator's, unless the caller is
-//! one; `token_too_narrow` through a masked token; `not_found`; `invalid_state`.
+//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held` for an administrator's, unless the
+//! caller is one; `token_too_narrow` through a masked token; `not_found`; `invalid_state`.
 
 use super::require_may_end;
 use crate::{Context, Decided, command::Decide, refusal::Refusal};

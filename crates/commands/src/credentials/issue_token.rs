@@ -1,9 +1,9 @@
 //! Issues an API token.
 //!
-//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held`, `outlives_holder` unless the caller holds
-//! whatever that user has and will have until the token ends; for one's own, `outlives_holder` when it would last longer
-//! than what its user holds, and `token_too_narrow` for more than the token in use reaches; `not_found`; `invalid_state`;
-//! `invalid_time`; `unknown_permission`; `empty`; `limit_exceeded`; `name_taken`.
+//! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held`, `outlives_holder` unless the
+//! caller holds whatever that user has and will have until the token ends; for one's own, `outlives_holder` when it
+//! would last longer than what its user holds, and `token_too_narrow` for more than the token in use reaches;
+//! `not_found`; `invalid_state`; `invalid_time`; `unknown_permission`; `empty`; `limit_exceeded`; `name_taken`.
 
 use crate::{
     Context, Decided, Guard,

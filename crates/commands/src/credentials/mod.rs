@@ -29,8 +29,8 @@ fn require_unmasked(ctx: &Context<'_>) -> Result<(), Refusal> {
     })
 }
 
-/// Requires that the caller may end a user's sessions: his own, or as an editor of users, and of an administrator's as
-/// one.
+/// Requires that the caller may end a user's sessions: his own, or as an editor of users, and of an administrator's
+/// as one.
 fn require_may_end(policy: &Policy, ctx: &Context<'_>, user: UserId) -> Result<(), Refusal> {
     if ctx.caller.user() == Some(user) {
         return require_unmasked(ctx);

@@ -30,8 +30,8 @@ pub(super) fn require_role_fits(ctx: &Context<'_>, role: &RoleView<'_>, scope: S
     })
 }
 
-/// Each key is registered, current where it is to let in, and fits the object's type: on a folder any type will do, for
-/// the grant reaches further down.
+/// Each key is registered, current where it is to let in, and fits the object's type: on a folder any type will do,
+/// for the grant reaches further down.
 pub(super) fn require_keys_fit(
     policy: &Policy,
     ctx: &Context<'_>,

@@ -1,11 +1,11 @@
 //! Issues a grant, allow or deny.
 //!
-//! Refused, in the order asked: `invalid_reach`, `invalid_time`, `deny_needs_keys`, `empty`, `limit_exceeded` for what is
-//! wrong whatever the state; `not_found` for an object that may not be known, `forbidden` without `core.grant.manage` over
-//! the reach; `not_found` or `role_scope` for the role, `owner_grant` for the role `owner`; `unknown_permission`,
-//! `deprecated_permission`, `type_mismatch` for keys; `not_held`, `outlives_holder` for content the caller does not hold
-//! over the reach until the grant's end; `owner_denied`; `not_found` or `invalid_state` for the subject;
-//! `already_granted`; `limit_exceeded`.
+//! Refused, in the order asked: `invalid_reach`, `invalid_time`, `deny_needs_keys`, `empty`, `limit_exceeded` for
+//! what is wrong whatever the state; `not_found` for an object that may not be known, `forbidden` without
+//! `core.grant.manage` over the reach; `not_found` or `role_scope` for the role, `owner_grant` for the role
+//! `owner`; `unknown_permission`, `deprecated_permission`, `type_mismatch` for keys; `not_held`, `outlives_holder`
+//! for content the caller does not hold over the reach until the grant's end; `owner_denied`; `not_found` or
+//! `invalid_state` for the subject; `already_granted`; `limit_exceeded`.
 
 use super::{
     fitting::{require_keys_fit, require_role_fits},

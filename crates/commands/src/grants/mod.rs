@@ -19,8 +19,8 @@ use charter_policy::{ObjectView, Policy, Span};
 
 /// Requires `core.grant.manage` over a reach and a span; gives the object, when the scope is one.
 ///
-/// An object the caller may not know is `not_found`. The token's mask is asked first: that answer is the same for every
-/// scope, there or not.
+/// An object the caller may not know is `not_found`. The token's mask is asked first: that answer is the same for
+/// every scope, there or not.
 fn require_manage_over<'p>(
     policy: &'p Policy,
     ctx: &Context<'_>,

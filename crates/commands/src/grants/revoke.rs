@@ -1,8 +1,8 @@
 //! Takes a grant back.
 //!
-//! Refused: `not_found` for a grant that is not there or may not be known; `forbidden` without `core.grant.manage` over its
-//! reach; `owner_grant`; `not_held`, `outlives_holder` for a content the caller does not hold over its reach, now, and of
-//! a deny for good; `last_administrator`. Anyone may give up his own allow.
+//! Refused: `not_found` for a grant that is not there or may not be known; `forbidden` without `core.grant.manage`
+//! over its reach; `owner_grant`; `not_held`, `outlives_holder` for a content the caller does not hold over its
+//! reach, now, and of a deny for good; `last_administrator`. Anyone may give up his own allow.
 
 use super::require_manage_over;
 use crate::{

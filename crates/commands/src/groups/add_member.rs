@@ -1,8 +1,8 @@
 //! Adds a user to a group; one who is in already changes nothing.
 //!
 //! Refused: `forbidden` without `core.group.manage`; `not_found`; `stale`; `invalid_state` for an erased user;
-//! `limit_exceeded`; `not_held`, `outlives_holder` for the content of a grant of the group, allow or deny, begun or not,
-//! that the caller does not hold over its reach for good.
+//! `limit_exceeded`; `not_held`, `outlives_holder` for the content of a grant of the group, allow or deny, begun or
+//! not, that the caller does not hold over its reach for good.
 
 use super::known;
 use crate::{

@@ -1,7 +1,7 @@
 //! Deletes a group; each of its memberships and grants ends.
 //!
-//! Refused: `forbidden` without `core.group.delete`; `not_found`; `stale`; `not_held`, `outlives_holder` for the content
-//! of a grant the caller does not hold over its reach (a deny: without end); `too_many_consequences`;
+//! Refused: `forbidden` without `core.group.delete`; `not_found`; `stale`; `not_held`, `outlives_holder` for the
+//! content of a grant the caller does not hold over its reach (a deny: without end); `too_many_consequences`;
 //! `last_administrator`.
 
 use super::known;

@@ -1,8 +1,8 @@
 //! Takes a user out of a group, or leaves it; one who is not in changes nothing.
 //!
-//! Refused: `forbidden` without `core.group.manage`, but for leaving a group that carries no deny; `not_found`; `stale`;
-//! `not_held`, `outlives_holder` for the content of a grant of the group that the caller does not hold over its reach (a
-//! deny: without end); `last_administrator`.
+//! Refused: `forbidden` without `core.group.manage`, but for leaving a group that carries no deny; `not_found`;
+//! `stale`; `not_held`, `outlives_holder` for the content of a grant of the group that the caller does not hold
+//! over its reach (a deny: without end); `last_administrator`.
 
 use super::known;
 use crate::{

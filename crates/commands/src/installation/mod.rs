@@ -1,4 +1,5 @@
-//! What the control plane does for itself: the first events, core's catalog, the first and the recovered administrator. One file a command.
+//! What the control plane does for itself: the first events, core's catalog, the first and the recovered
+//! administrator. One file a command.
 
 mod create;
 mod recover_administrator;

@@ -12,8 +12,8 @@ use crate::{
     users::{require_names_free, require_new_user},
 };
 use charter_events::{
-    CredentialPasswordChanged, Event, SealedProfile, Subject, UserDeletionCancelled, UserId, UserKind,
-    UserProfileChanged, UserReactivated, UserRegistered,
+    CredentialPasswordChanged, Event, SealedProfile, SeededRole, Subject, UserDeletionCancelled, UserId,
+    UserKind, UserProfileChanged, UserReactivated, UserRegistered,
 };
 use charter_policy::{ContentView, Policy, UserStatus};
 
@@ -88,11 +88,16 @@ impl RecoverAdministrator {
     }
 
     fn has_lasting_grant(&self, policy: &Policy) -> bool {
+        let administrator = policy.seeded_role(SeededRole::Administrator);
         policy.grants_of(Subject::User(self.user)).any(|grant| {
-            grant.expires_at.is_none()
+            let role = match grant.content {
+                ContentView::Role(role) => Some(role),
+                ContentView::Keys(_) => None,
+            };
+            role.is_some()
+                && role == administrator
                 && grant.not_before.is_none()
-                && matches!(grant.content, ContentView::Role(role)
-                    if policy.role(role).and_then(|role| role.seeded) == Some(charter_events::SeededRole::Administrator))
+                && grant.expires_at.is_none()
         })
     }
 }

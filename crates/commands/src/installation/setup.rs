@@ -54,7 +54,8 @@ impl Decide for Setup {
     }
 }
 
-/// Accounts are made by administrators, so where there is one, there has been an administrator: erased users stay known.
+/// Accounts are made by administrators, so where there is one, there has been an administrator: erased users stay
+/// known.
 fn setup_is_closed(policy: &Policy) -> bool {
     policy.users().next().is_some()
 }

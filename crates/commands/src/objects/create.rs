@@ -1,8 +1,8 @@
 //! Creates an object or a folder; the caller becomes its owner.
 //!
 //! Refused: `unknown_object_type`; `forbidden` without the type's create key on the parent, or globally at the top;
-//! `not_found` for a parent that is not there or may not be known; `not_a_folder`; `limit_exceeded`; `not_held` for an
-//! external id without the create key held globally; `reserved_name`; `name_taken`.
+//! `not_found` for a parent that is not there or may not be known; `not_a_folder`; `limit_exceeded`; `not_held` for
+//! an external id without the create key held globally; `reserved_name`; `name_taken`.
 
 use super::{owner_grant, require_depth, require_external_id, require_may_create_in};
 use crate::{

@@ -1,7 +1,7 @@
 //! What begins and what ceases to reach an object when what lies above it changes: a move, or an opened seal.
 //!
-//! Judged by places, as grants are: the object itself and, of a folder, an imaginary folder and an imaginary object one
-//! and two levels below it. So a guard costs the entries on the two chains, never the subtree.
+//! Judged by places, as grants are: the object itself and, of a folder, an imaginary folder and an imaginary object
+//! one and two levels below it. So a guard costs the entries on the two chains, never the subtree.
 
 use crate::{
     Context, Guard,
@@ -44,8 +44,8 @@ impl Above {
     }
 }
 
-/// Requires the caller to hold, for good and over everything below the object as it is now, the content of every allow
-/// grant that begins to reach it and the keys of every deny that ceases to.
+/// Requires the caller to hold, for good and over everything below the object as it is now, the content of every
+/// allow grant that begins to reach it and the keys of every deny that ceases to.
 pub(super) fn require_crossing_held(
     policy: &Policy,
     ctx: &Context<'_>,

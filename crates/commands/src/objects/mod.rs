@@ -63,8 +63,8 @@ fn require_depth(
     })
 }
 
-/// Requires that an external id may be given: gateways trust these names, so only who may create such objects anywhere,
-/// or the type's own module, gives them; and that it is free.
+/// Requires that an external id may be given: gateways trust these names, so only who may create such objects
+/// anywhere, or the type's own module, gives them; and that it is free.
 fn require_external_id(
     policy: &Policy,
     ctx: &Context<'_>,

@@ -1,8 +1,9 @@
 //! Moves an object into another folder, or to the top.
 //!
-//! Refused: `forbidden` without `core.object.move` and `core.grant.manage` on it, or without its create key on the new
-//! parent (globally at the top); `not_found`; `stale`; `not_a_folder`; `cycle`; `limit_exceeded`; `not_held`,
-//! `outlives_holder` for what begins to reach it, and for the denies that cease to, unless held over everything below.
+//! Refused: `forbidden` without `core.object.move` and `core.grant.manage` on it, or without its create key on the
+//! new parent (globally at the top); `not_found`; `stale`; `not_a_folder`; `cycle`; `limit_exceeded`; `not_held`,
+//! `outlives_holder` for what begins to reach it, and for the denies that cease to, unless held over everything
+//! below.
 
 use super::{
     crossing::{Above, require_crossing_held},

@@ -1,7 +1,7 @@
 //! Shows an object, or knows it elsewhere, under another name.
 //!
-//! Refused: `forbidden` without the type's manage key; `not_found`; `stale`; `not_held` for an external id without the
-//! create key held globally; `reserved_name`; `name_taken`.
+//! Refused: `forbidden` without the type's manage key; `not_found`; `stale`; `not_held` for an external id without
+//! the create key held globally; `reserved_name`; `name_taken`.
 
 use super::require_external_id;
 use crate::{

@@ -1,8 +1,8 @@
 //! Says whether what stands above an object counts for it.
 //!
-//! Refused: `forbidden` without `core.grant.manage` on it; `not_found`; `stale`. Opening: `not_held`, `outlives_holder`
-//! for what begins to reach it, unless held over everything below. Sealing: `not_held` without `*` over everything below,
-//! for sealing demotes those above.
+//! Refused: `forbidden` without `core.grant.manage` on it; `not_found`; `stale`. Opening: `not_held`,
+//! `outlives_holder` for what begins to reach it, unless held over everything below. Sealing: `not_held` without
+//! `*` over everything below, for sealing demotes those above.
 
 use super::crossing::{Above, require_crossing_held};
 use crate::{

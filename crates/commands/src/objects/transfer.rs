@@ -1,8 +1,8 @@
-//! Gives an object to another owner: the old owner's grant ends, the new one's begins, and denies on the object that are
-//! addressed to the new owner end, all in one command.
+//! Gives an object to another owner: the old owner's grant ends, the new one's begins, and denies on the object
+//! that are addressed to the new owner end, all in one command.
 //!
-//! Refused: `forbidden` without `core.object.transfer` on it; `not_found`; `stale`; `not_held`, `outlives_holder` without
-//! `*` over everything below, for good; `invalid_state` unless the new owner is active; `limit_exceeded`.
+//! Refused: `forbidden` without `core.object.transfer` on it; `not_found`; `stale`; `not_held`, `outlives_holder`
+//! without `*` over everything below, for good; `invalid_state` unless the new owner is active; `limit_exceeded`.
 
 use super::owner_grant;
 use crate::{

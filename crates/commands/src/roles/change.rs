@@ -1,9 +1,9 @@
 //! Renames a role, or changes what it holds.
 //!
-//! Refused: `forbidden` without `core.role.edit`; `not_found`; `stale`; `protected_role`; `not_held`, `outlives_holder`
-//! for what is added and not held globally and over the reach of each of the role's grants until that grant's end, and
-//! for a content that is narrowed and not held globally now; `unknown_permission`; `deprecated_permission`;
-//! `duplicate`; `limit_exceeded`.
+//! Refused: `forbidden` without `core.role.edit`; `not_found`; `stale`; `protected_role`; `not_held`,
+//! `outlives_holder` for what is added and not held globally and over the reach of each of the role's grants until
+//! that grant's end, and for a content that is narrowed and not held globally now; `unknown_permission`;
+//! `deprecated_permission`; `duplicate`; `limit_exceeded`.
 
 use super::{
     content::{require_few, valid_items},
@@ -100,8 +100,8 @@ fn require_may_add(
     })
 }
 
-/// Narrowing demotes everybody who has the role, so its whole content must be held; now is enough, for nothing lasting
-/// is given.
+/// Narrowing demotes everybody who has the role, so its whole content must be held; now is enough, for nothing
+/// lasting is given.
 pub(super) fn require_may_narrow(
     policy: &Policy,
     ctx: &Context<'_>,

@@ -1,7 +1,8 @@
 //! Creates a role.
 //!
-//! Refused: `forbidden` without `core.role.create`; `not_held`, `outlives_holder` for content the caller does not hold
-//! globally for good; `unknown_permission`; `deprecated_permission`; `limit_exceeded`; `name_taken`; `reserved_name`.
+//! Refused: `forbidden` without `core.role.create`; `not_held`, `outlives_holder` for content the caller does not
+//! hold globally for good; `unknown_permission`; `deprecated_permission`; `limit_exceeded`; `name_taken`;
+//! `reserved_name`.
 
 use super::content::valid_items;
 use crate::{

@@ -1,7 +1,7 @@
 //! Deletes a role; each of its grants ends.
 //!
-//! Refused: `forbidden` without `core.role.delete`; `not_found`; `stale`; `protected_role`; `not_held` for a content the
-//! caller does not hold globally now; `too_many_consequences`; `last_administrator`.
+//! Refused: `forbidden` without `core.role.delete`; `not_found`; `stale`; `protected_role`; `not_held` for a
+//! content the caller does not hold globally now; `too_many_consequences`; `last_administrator`.
 
 use super::{change::require_may_narrow, require_unprotected};
 use crate::{

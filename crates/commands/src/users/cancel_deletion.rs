@@ -1,7 +1,7 @@
 //! Calls a scheduled deletion off; the account is as it was.
 //!
-//! Refused: `forbidden` without `core.user.delete`; `not_found`; `invalid_state` unless awaiting deletion; `not_held`,
-//! `outlives_holder` for an administrator's, now or later, unless the caller is one without end.
+//! Refused: `forbidden` without `core.user.delete`; `not_found`; `invalid_state` unless awaiting deletion;
+//! `not_held`, `outlives_holder` for an administrator's, now or later, unless the caller is one without end.
 
 use super::{invalid_state, known, require_may_restore};
 use crate::{Context, Decided, command::Decide, may::require_global, refusal::Refusal};

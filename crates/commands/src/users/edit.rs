@@ -1,8 +1,9 @@
 //! Changes a user's names, address or kind.
 //!
 //! Refused: `forbidden` without `core.user.edit`; `not_found`; `invalid_state` for an erased account; `not_held`,
-//! `outlives_holder` unless the caller holds, for good, what another user has and may get through the name he changes,
-//! and, whatever is edited of an administrator, is one; `name_taken`; `limit_exceeded`; `last_administrator`.
+//! `outlives_holder` unless the caller holds, for good, what another user has and may get through the name he
+//! changes, and, whatever is edited of an administrator, is one; `name_taken`; `limit_exceeded`;
+//! `last_administrator`.
 
 use super::{existing, require_may_touch, require_names_free};
 use crate::{

@@ -1,7 +1,7 @@
 //! Erases an account whose time has come; his grants, memberships and tokens end, each as an event of its own.
 //!
-//! Refused: `system_only`; `not_found`; `invalid_state` unless awaiting deletion; `invalid_time` before the moment named;
-//! `owns_objects`; `too_many_consequences`; `last_administrator`.
+//! Refused: `system_only`; `not_found`; `invalid_state` unless awaiting deletion; `invalid_time` before the moment
+//! named; `owns_objects`; `too_many_consequences`; `last_administrator`.
 
 use super::{invalid_state, known, schedule_deletion::require_owns_nothing};
 use crate::{

@@ -1,8 +1,8 @@
 //! Stops an account; it is erased after a while, and can be restored until then.
 //!
 //! Refused: `forbidden` without `core.user.delete`; `not_found`; `invalid_time` for a moment that has passed;
-//! `invalid_state`; `owns_objects`, listed as far as the caller may read them; `not_held` for an administrator's, now or
-//! later, unless the caller is one; `last_administrator`.
+//! `invalid_state`; `owns_objects`, listed as far as the caller may read them; `not_held` for an administrator's,
+//! now or later, unless the caller is one; `last_administrator`.
 
 use super::{invalid_state, known, require_may_touch};
 use crate::{

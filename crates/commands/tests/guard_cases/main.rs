@@ -1,5 +1,6 @@
-//! The guards, case by case: each is a way in that an earlier wording of some guard left open, or a rule of the decision
-//! model, as a sentence. A case begins with a control where that is possible: the same command by somebody who may.
+//! The guards, case by case: each is a way in that an earlier wording of some guard left open, or a rule of the
+//! decision model, as a sentence. A case begins with a control where that is possible: the same command by somebody
+//! who may.
 //!
 //! With the feature `mutants`, every guard is taken out once, and some case has to notice.
 

@@ -1,5 +1,6 @@
-//! The property behind all guards: whatever anybody does, nobody can afterwards do anything that neither he nor the one who
-//! did it could do before, today or later; and whoever gets at another's credential could do what that one can.
+//! The property behind all guards: whatever anybody does, nobody can afterwards do anything that neither he nor the
+//! one who did it could do before, today or later; and whoever gets at another's credential could do what that one
+//! can.
 
 use crate::{
     random_world::{PEOPLE, Play, keys},

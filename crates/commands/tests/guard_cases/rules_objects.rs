@@ -84,7 +84,10 @@ cases! {
 
     fn an_external_id_is_given_once_per_type_and_is_no_id() {
         let mut w = World::with(|h| nested(h).object_type("srv", "world").keys(&["srv.world.create"], &["world"]));
-        let named = |object_type: &str, id: &str| CreateObject { external_id: Some(parsed(id)), ..create(object_type, None) };
+        let named = |object_type: &str, id: &str| CreateObject {
+            external_id: Some(parsed(id)),
+            ..create(object_type, None)
+        };
         w.would("root", named("world", "s"));
         w.refused("root", named("server", "s"), Code::NameTaken);
         w.would("root", named("server", "S"));

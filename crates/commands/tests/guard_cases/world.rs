@@ -1,5 +1,5 @@
-//! A small installation to break into: core's catalog and seeded roles, a module's servers, an administrator `root`, and
-//! a few people who hold nothing yet.
+//! A small installation to break into: core's catalog and seeded roles, a module's servers, an administrator
+//! `root`, and a few people who hold nothing yet.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -30,7 +30,8 @@ pub(crate) const SERVER_KEYS: &[&str] =
 #[cfg(feature = "mutants")]
 thread_local! {
     /// The guards taken out of every decision of this thread.
-    pub(crate) static REMOVED: std::cell::Cell<charter_commands::Guards> = const { std::cell::Cell::new(charter_commands::Guards::NONE) };
+    pub(crate) static REMOVED: std::cell::Cell<charter_commands::Guards> =
+        const { std::cell::Cell::new(charter_commands::Guards::NONE) };
 }
 
 struct Counted(SequentialIds);
