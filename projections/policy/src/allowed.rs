@@ -7,7 +7,7 @@ use crate::{
     entries::Terms,
     ix::{ObjectIx, TypeIx},
     sorted::Sorted,
-    walk::{Asked, Asker, Walk, subjects},
+    walk::{Asked, Asker, Walk},
     who_can::{first_after, object_position},
 };
 use charter_events::{Affects, PermissionKey, Timestamp, UserId};
@@ -99,19 +99,18 @@ impl Policy {
     /// Where the user's and his groups' live allow grants of the key reach.
     fn reached(&self, walk: &mut Walk<'_>, asker: Asker<'_>, asked: Asked<'_>, wanted: TypeIx) -> Reached {
         let mut objects = Vec::new();
-        for ix in subjects(asker).flat_map(|subject| self.grant_indexes_of(subject)) {
+        for (subject, given) in self.given_to(asker) {
             walk.visited += 1;
-            let Some(grant) = self.grants.get(ix).filter(|grant| walk.might_allow(grant.entry(ix), asked))
-            else {
+            if !walk.might_allow(given.entry(subject), asked) {
                 continue;
-            };
-            let Some(scope) = grant.scope.some() else { return Reached::All };
+            }
+            let Some(scope) = given.scope.some() else { return Reached::All };
             let Some(node) = self.objects.node(scope) else { continue };
             if node.object_type() == wanted {
                 objects.push(scope);
             }
             if node.is_folder {
-                self.below_of_type(walk, scope, grant.terms, wanted, &mut objects);
+                self.below_of_type(walk, scope, given.terms, wanted, &mut objects);
             }
         }
         Reached::Some(objects)

@@ -2,7 +2,8 @@
 
 use crate::{
     Because, Decision, EffectiveEntry, EffectiveState, Policy, Verdict,
-    ix::{GrantIx, SubjectIx, Who},
+    entries::Given,
+    ix::{GrantIx, SubjectIx},
     sorted::Sorted,
     walk::{Asker, Place, Walk, subjects},
 };
@@ -82,8 +83,7 @@ impl Policy {
     pub fn allows_anywhere(&self, user: UserId, key: &PermissionKey, now: Timestamp) -> bool {
         let (Some(asker), Some(asked)) = (self.asker(user), self.asked(key)) else { return false };
         let walk = Walk::new(self, now);
-        let mut grants = subjects(asker).flat_map(|subject| self.grant_indexes_of(subject));
-        grants.any(|ix| self.grants.get(ix).is_some_and(|grant| walk.might_allow(grant.entry(ix), asked)))
+        self.given_to(asker).any(|(subject, given)| walk.might_allow(given.entry(subject), asked))
     }
 
     /// The next moment after `now` at which a grant of the user's own or his groups' begins or ends: until then his
@@ -114,13 +114,12 @@ impl Policy {
         Some(Asker { user, groups: &self.users.node(user)?.groups })
     }
 
-    /// The standing grants of a subject.
-    pub(crate) fn grant_indexes_of(&self, subject: SubjectIx) -> impl Iterator<Item = GrantIx> {
-        let grants = match subject.who() {
-            Who::User(user) => self.users.grants(user),
-            Who::Group(group) => self.groups.grants(group),
-        };
-        grants.into_iter().flat_map(Sorted::iter)
+    /// What is given to a user and his groups, each beside its subject.
+    pub(crate) fn given_to<'p>(&'p self, asker: Asker<'p>) -> impl Iterator<Item = (SubjectIx, Given)> {
+        subjects(asker).flat_map(|subject| {
+            let given = self.grant_list_of(subject).into_iter().flat_map(Sorted::iter);
+            given.map(move |given| (subject, given))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Entries: what a scope's list says of each grant on it, in sixteen bytes.
 
 use crate::{
-    ix::{ContentIx, GrantIx, SubjectIx},
+    ix::{ContentIx, GrantIx, ObjectIx, SubjectIx},
     sorted::Sorted,
 };
 use charter_events::{Affects, ChildTypes, Effect, Reach};
@@ -17,6 +17,23 @@ pub(crate) struct Entry {
 
 /// The entries of one scope.
 pub(crate) type Entries = Sorted<Entry>;
+
+/// One grant as its subject's list has it: what is asked of all of somebody's grants reads them in a row. Ordered by
+/// grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Given {
+    pub(crate) grant: GrantIx,
+    /// [`ObjectIx::NONE`]: the global scope.
+    pub(crate) scope: ObjectIx,
+    pub(crate) content: ContentIx,
+    pub(crate) terms: Terms,
+}
+
+impl Given {
+    pub(crate) const fn entry(self, subject: SubjectIx) -> Entry {
+        Entry { subject, grant: self.grant, content: self.content, terms: self.terms }
+    }
+}
 
 /// Effect, reach and whether there is a begin or end, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

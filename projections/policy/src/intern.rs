@@ -79,6 +79,26 @@ impl Interner {
         Some(index)
     }
 
+    /// Interns a list of ids at once; `None` when one of them occurs twice, or there is no room.
+    pub(crate) fn of(ids: Vec<Uuid>) -> Option<Self> {
+        if ids.len() > THINGS_MAX {
+            return None;
+        }
+        let mut buckets = vec![Bucket::new(); ids.len().div_ceil(LOAD)];
+        let count = buckets.len();
+        for (index, id) in ids.iter().enumerate() {
+            let hash = hash(*id);
+            let bucket = buckets.get_mut(bucket_of(hash, count))?;
+            let same =
+                |word: &u64| word_hash(*word) == hash && ids.get(word_index(*word) as usize) == Some(id);
+            if bucket.iter().any(same) {
+                return None;
+            }
+            bucket.push(u64::from(hash) << 32 | index as u64);
+        }
+        Some(Self { ids: Paged::of(ids), buckets: Paged::of(buckets) })
+    }
+
     /// Splits the one bucket whose words may belong in the new one.
     fn add_bucket(&mut self) {
         let new = self.buckets.len();
@@ -111,6 +131,14 @@ mod tests {
             [|n| n, |n| n << 64, |n| n.wrapping_mul(0x2545_F491_4F6C_DD1D_9E37_79B9_7F4A_7C15)];
         for kind in kinds {
             let mut interner = Interner::default();
+            let mut at_once =
+                Interner::of((1..=5_000).map(|number| Uuid::from_u128(kind(number))).collect()).unwrap();
+            for number in 1..=5_000 {
+                assert_eq!(at_once.get(Uuid::from_u128(kind(number))), Some(number as u32 - 1));
+            }
+            assert_eq!(at_once.insert(Uuid::from_u128(kind(5_001))), Some(5_000));
+            assert_eq!(at_once.get(Uuid::from_u128(kind(4_999))), Some(4_998));
+            assert!(Interner::of(vec![Uuid::from_u128(kind(1)); 2]).is_none());
             for number in 1..=20_000 {
                 let id = Uuid::from_u128(kind(number));
                 assert_eq!(interner.get(id), None);

@@ -65,6 +65,23 @@ impl<T: Clone + Default, const N: usize> Paged<T, N> {
         Some(&mut Arc::make_mut(page)[index % N])
     }
 
+    /// All of a list at once, page by page.
+    pub(crate) fn of(values: Vec<T>) -> Self {
+        let len = values.len();
+        let mut values = values.into_iter();
+        let empty: Page<T, N> = Arc::new(std::array::from_fn(|_| T::default()));
+        let mut root: Vec<Middle<T, N>> = Vec::with_capacity(len.div_ceil(N * MIDDLE));
+        while values.len() > 0 {
+            root.push(Arc::new(std::array::from_fn(|_| {
+                if values.len() == 0 {
+                    return Arc::clone(&empty);
+                }
+                Arc::new(std::array::from_fn(|_| values.next().unwrap_or_default()))
+            })));
+        }
+        Self { root: root.into(), len }
+    }
+
     /// Appends an entry and gives its index.
     pub(crate) fn push(&mut self, value: T) -> usize {
         let index = self.len;
@@ -93,8 +110,14 @@ mod tests {
             assert_eq!(paged.push(number), number as usize);
         }
         assert_eq!(paged.len(), count as usize);
-        assert!(paged.iter().copied().eq(0..count));
-        assert_eq!(paged.get(count as usize), None);
+        let at_once = Paged::<u32, 4>::of((0..count).collect());
+        for mut paged in [paged, at_once] {
+            assert!(paged.iter().copied().eq(0..count));
+            assert_eq!(paged.get(count as usize), None);
+            assert_eq!(paged.push(count), count as usize);
+            assert_eq!(paged.get(count as usize), Some(&count));
+        }
+        assert_eq!(Paged::<u32, 4>::of(Vec::new()).len(), 0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::{
     ContentView, GrantView, Policy, Position, RoleView,
+    entries::Given,
     ix::{GrantIx, ObjectIx, RoleIx, SubjectIx, What, Who},
     sorted::Sorted,
     state::grants::End,
@@ -86,9 +87,10 @@ impl Policy {
         subject: Subject,
         after: Option<Position>,
     ) -> impl Iterator<Item = GrantView<'_>> {
-        let from = GrantIx(first_after(after));
+        let from = Given { grant: GrantIx(first_after(after)), ..Given::default() };
         let grants = self.subject_ix(subject).and_then(|subject| self.grant_list_of(subject));
-        grants.into_iter().flat_map(move |grants| grants.from(&from)).filter_map(|ix| self.grant_view(ix))
+        let given = grants.into_iter().flat_map(move |grants| grants.from(&from));
+        given.filter_map(|given| self.grant_view(given.grant))
     }
 
     /// How many standing grants a subject has.
@@ -154,7 +156,7 @@ impl Policy {
         }
     }
 
-    fn grant_list_of(&self, subject: SubjectIx) -> Option<&Sorted<GrantIx>> {
+    pub(crate) fn grant_list_of(&self, subject: SubjectIx) -> Option<&Sorted<Given>> {
         match subject.who() {
             Who::User(user) => self.users.grants(user),
             Who::Group(group) => self.groups.grants(group),

@@ -11,28 +11,34 @@ use charter_events::Timestamp;
 impl Policy {
     /// Puts a standing grant into every index.
     pub(crate) fn link(&mut self, ix: GrantIx, grant: &Grant) {
-        let entry = grant.entry(ix);
-        match grant.scope.some() {
-            Some(object) => {
-                if let Some(node) = self.objects.nodes.get_mut(object.at()) {
-                    node.entries.insert(entry);
-                }
-            }
-            None => {
-                self.global.insert(entry);
-                if self.is_administrators(grant) {
-                    self.administrators.insert(entry);
-                }
-            }
+        if let Some(object) = grant.scope.some()
+            && let Some(node) = self.objects.nodes.get_mut(object.at())
+        {
+            node.entries.insert(grant.entry(ix));
         }
         match grant.subject.who() {
-            Who::User(user) => self.users.grants.get_mut(user.at()).map(|grants| grants.insert(ix)),
-            Who::Group(group) => self.groups.grants.get_mut(group.at()).map(|grants| grants.insert(ix)),
+            Who::User(user) => {
+                self.users.grants.get_mut(user.at()).map(|grants| grants.insert(grant.given(ix)))
+            }
+            Who::Group(group) => {
+                self.groups.grants.get_mut(group.at()).map(|grants| grants.insert(grant.given(ix)))
+            }
         };
         if let What::Role(role) = grant.content.what()
             && let Some(grants) = self.roles.grants.get_mut(role.at())
         {
             grants.insert(ix);
+        }
+        self.link_beside(ix, grant);
+    }
+
+    /// Puts a standing grant into the indexes that are not a list of one object, subject or role.
+    pub(crate) fn link_beside(&mut self, ix: GrantIx, grant: &Grant) {
+        if grant.scope == ObjectIx::NONE {
+            self.global.insert(grant.entry(ix));
+            if self.is_administrators(grant) {
+                self.administrators.insert(grant.entry(ix));
+            }
         }
         if grant.terms.is_timed() {
             self.grants.timed.insert((grant.subject, ix));
@@ -57,8 +63,12 @@ impl Policy {
             }
         }
         match grant.subject.who() {
-            Who::User(user) => self.users.grants.get_mut(user.at()).map(|grants| grants.remove(&ix)),
-            Who::Group(group) => self.groups.grants.get_mut(group.at()).map(|grants| grants.remove(&ix)),
+            Who::User(user) => {
+                self.users.grants.get_mut(user.at()).map(|grants| grants.remove(&grant.given(ix)))
+            }
+            Who::Group(group) => {
+                self.groups.grants.get_mut(group.at()).map(|grants| grants.remove(&grant.given(ix)))
+            }
         };
         if let What::Role(role) = grant.content.what()
             && let Some(grants) = self.roles.grants.get_mut(role.at())

@@ -5,14 +5,16 @@ use super::records::{
 };
 use crate::{
     Policy, SnapshotError,
-    entries::Terms,
-    ix::{GrantIx, GroupIx, ObjectIx, RoleIx, SubjectIx, UserIx},
+    entries::{Given, Terms},
+    intern::Interner,
+    ix::{GrantIx, GroupIx, ObjectIx, RoleIx, SubjectIx, TypeIx, UserIx, What, Who},
+    pages::Paged,
     sorted::Sorted,
     state::{
         catalog::Registration,
         credentials::TokenFacts,
         grants::{End, Grant, GrantFacts},
-        objects::{Node, ObjectFacts},
+        objects::{Node, ObjectFacts, Objects},
         roles::RoleFacts,
         users::{GroupFacts, UserFacts},
     },
@@ -42,11 +44,10 @@ impl Body {
         roles(&mut policy, self.roles)?;
         users(&mut policy, self.users)?;
         groups(&mut policy, self.groups)?;
-        objects(&mut policy, self.objects)?;
         for actor in self.actors {
             policy.grants.actor(&actor.into_actor()).ok_or(TWICE)?;
         }
-        grants(&mut policy, self.grants)?;
+        objects_and_grants(&mut policy, self.objects, self.grants)?;
         for token in self.tokens {
             let facts = TokenFacts {
                 user: token.user,
@@ -150,62 +151,110 @@ fn groups(policy: &mut Policy, records: Vec<(u128, Option<GroupRecord>)>) -> Rea
     Ok(())
 }
 
-fn objects(policy: &mut Policy, records: Vec<(u128, Option<ObjectRecord>)>) -> Read {
-    for (id, record) in records {
-        let ix = ObjectIx(policy.objects.ids.insert(Uuid::from_u128(id)).ok_or(TWICE)?);
+/// Objects and grants in plain lists, so that a million of them are filed without a page being copied.
+struct Lists {
+    nodes: Vec<Node>,
+    of_users: Vec<Sorted<Given>>,
+    of_groups: Vec<Sorted<Given>>,
+    of_roles: Vec<Sorted<GrantIx>>,
+}
+
+fn objects_and_grants(
+    policy: &mut Policy,
+    objects: Vec<(u128, Option<ObjectRecord>)>,
+    grants: Vec<GrantRecord>,
+) -> Read {
+    let ids = objects.iter().map(|(id, _)| Uuid::from_u128(*id)).collect();
+    let (mut nodes, mut facts) = (Vec::with_capacity(objects.len()), Vec::with_capacity(objects.len()));
+    for (_, record) in objects {
         let Some(record) = record else {
-            policy.objects.push(Node::default(), None);
+            nodes.push(Node::default());
+            facts.push(None);
             continue;
         };
-        let object_type = crate::ix::TypeIx(u32::from(record.type_ix));
-        let type_facts = policy.catalog.type_facts(object_type).ok_or(NOWHERE)?;
-        let node = Node {
-            parent: record.parent,
-            type_ix: record.type_ix,
-            exists: true,
-            is_folder: type_facts.name.is_folder(),
-            inherits: record.inherits,
-            entries: Sorted::default(),
-        };
-        let facts = ObjectFacts {
+        let ix = ObjectIx(nodes.len() as u32);
+        nodes.push(node(policy, &record)?);
+        if let Some(owner) = record.owner.some() {
+            policy.users.owned.get_mut(owner.at()).ok_or(NOWHERE)?.insert(ix);
+        }
+        facts.push(Some(ObjectFacts {
             name: record.name,
             external_id: record.external_id,
             owner: record.owner,
             owner_grant: record.owner_grant,
             changed_at: record.changed_at,
-        };
-        policy.objects.push(node, Some(facts));
-        if let Some(owner) = record.owner.some() {
-            policy.users.owned.get_mut(owner.at()).ok_or(NOWHERE)?.insert(ix);
-        }
+        }));
     }
+    let mut lists = Lists {
+        nodes,
+        of_users: vec![Sorted::default(); policy.users.ids.len()],
+        of_groups: vec![Sorted::default(); policy.groups.ids.len()],
+        of_roles: vec![Sorted::default(); policy.roles.ids.len()],
+    };
+    lists.file(policy, grants)?;
+    policy.objects = Objects::of(ids, lists.nodes, facts).ok_or(TWICE)?;
+    policy.users.grants = Paged::of(lists.of_users);
+    policy.groups.grants = Paged::of(lists.of_groups);
+    policy.roles.grants = Paged::of(lists.of_roles);
     Ok(())
 }
 
-fn grants(policy: &mut Policy, records: Vec<GrantRecord>) -> Read {
-    for record in records {
-        let ix = GrantIx(policy.grants.ids.insert(Uuid::from_u128(record.id)).ok_or(TWICE)?);
-        let grant = Grant {
-            subject: SubjectIx(record.subject),
-            content: record.content,
-            scope: record.scope,
-            terms: Terms(record.terms),
-            not_before: record.not_before.unwrap_or(Timestamp::MIN),
-            expires_at: End::new(record.expires_at),
-        };
-        policy.grants.hot.push(grant);
-        policy.grants.facts.push(GrantFacts {
-            issued_at: record.issued_at,
-            changed_at: record.changed_at,
-            issued_by: record.issued_by,
-        });
-        if !grant.terms.is_standing() {
-            continue;
+fn node(policy: &Policy, record: &ObjectRecord) -> Result<Node, SnapshotError> {
+    let object_type = TypeIx(u32::from(record.type_ix));
+    let type_facts = policy.catalog.type_facts(object_type).ok_or(NOWHERE)?;
+    Ok(Node {
+        parent: record.parent,
+        type_ix: record.type_ix,
+        exists: true,
+        is_folder: type_facts.name.is_folder(),
+        inherits: record.inherits,
+        entries: Sorted::default(),
+    })
+}
+
+impl Lists {
+    fn file(&mut self, policy: &mut Policy, records: Vec<GrantRecord>) -> Read {
+        let ids = records.iter().map(|record| Uuid::from_u128(record.id)).collect();
+        policy.grants.ids = Interner::of(ids).ok_or(TWICE)?;
+        let mut hot = Vec::with_capacity(records.len());
+        let mut facts = Vec::with_capacity(records.len());
+        for (number, record) in records.into_iter().enumerate() {
+            let grant = Grant {
+                subject: SubjectIx(record.subject),
+                content: record.content,
+                scope: record.scope,
+                terms: Terms(record.terms),
+                not_before: record.not_before.unwrap_or(Timestamp::MIN),
+                expires_at: End::new(record.expires_at),
+            };
+            if grant.terms.is_standing() {
+                let ix = GrantIx(number as u32);
+                self.link(ix, &grant).ok_or(NOWHERE)?;
+                policy.link_beside(ix, &grant);
+            }
+            hot.push(grant);
+            facts.push(GrantFacts {
+                issued_at: record.issued_at,
+                changed_at: record.changed_at,
+                issued_by: record.issued_by,
+            });
         }
-        if grant.scope.some().is_some_and(|object| policy.objects.node(object).is_none()) {
-            return Err(NOWHERE);
-        }
-        policy.link(ix, &grant);
+        policy.grants.hot = Paged::of(hot);
+        policy.grants.facts = Paged::of(facts);
+        Ok(())
     }
-    Ok(())
+
+    fn link(&mut self, ix: GrantIx, grant: &Grant) -> Option<()> {
+        if let Some(object) = grant.scope.some() {
+            self.nodes.get_mut(object.at()).filter(|node| node.exists)?.entries.insert(grant.entry(ix));
+        }
+        match grant.subject.who() {
+            Who::User(user) => self.of_users.get_mut(user.at())?.insert(grant.given(ix)),
+            Who::Group(group) => self.of_groups.get_mut(group.at())?.insert(grant.given(ix)),
+        };
+        if let What::Role(role) = grant.content.what() {
+            self.of_roles.get_mut(role.at())?.insert(ix);
+        }
+        Some(())
+    }
 }

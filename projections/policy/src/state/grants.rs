@@ -1,7 +1,7 @@
 //! Grants: what each gives to whom where, and which of them begin or end.
 
 use crate::{
-    entries::{Entry, Terms},
+    entries::{Entry, Given, Terms},
     intern::Interner,
     ix::{ActorIx, ContentIx, GrantIx, ObjectIx, SubjectIx, THINGS_MAX},
     pages::Paged,
@@ -53,6 +53,10 @@ impl Default for End {
 impl Grant {
     pub(crate) const fn entry(&self, ix: GrantIx) -> Entry {
         Entry { subject: self.subject, grant: ix, content: self.content, terms: self.terms }
+    }
+
+    pub(crate) const fn given(&self, ix: GrantIx) -> Given {
+        Given { grant: ix, scope: self.scope, content: self.content, terms: self.terms }
     }
 
     pub(crate) fn is_live(&self, now: Timestamp) -> bool {

@@ -10,7 +10,8 @@ use crate::{
 };
 use charter_events::{DisplayName, ExternalId, ObjectId, Offset};
 use imbl::{GenericHashMap, OrdMap, shared_ptr::DefaultSharedPtr};
-use std::{hash::BuildHasherDefault, sync::Arc};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
+use uuid::Uuid;
 
 /// What the walk reads of an object, in one place: where to go next, and who is granted what on it.
 #[derive(Debug, Clone)]
@@ -97,6 +98,35 @@ impl Objects {
 
     pub(crate) fn of_type(&self, object_type: TypeIx) -> Option<&Sorted<ObjectIx>> {
         self.of_type.get(object_type.at())
+    }
+
+    /// All objects at once; `None` when an id occurs twice.
+    pub(crate) fn of(ids: Vec<Uuid>, nodes: Vec<Node>, facts: Vec<Option<ObjectFacts>>) -> Option<Self> {
+        let mut children = HashMap::<ObjectIx, Sorted<ObjectIx>>::new();
+        let (mut of_type, mut external) = (Vec::<Sorted<ObjectIx>>::new(), OrdMap::new());
+        for (number, (node, facts)) in
+            nodes.iter().zip(&facts).enumerate().filter(|(_, (node, _))| node.exists)
+        {
+            let (ix, object_type) = (ObjectIx(number as u32), node.object_type());
+            children.entry(node.parent).or_default().insert(ix);
+            if of_type.len() <= object_type.at() {
+                of_type.resize(object_type.at() + 1, Sorted::default());
+            }
+            if let Some(list) = of_type.get_mut(object_type.at()) {
+                list.insert(ix);
+            }
+            if let Some(name) = facts.as_ref().and_then(|facts| facts.external_id.clone()) {
+                external.insert((object_type, name), ix);
+            }
+        }
+        Some(Self {
+            ids: Interner::of(ids)?,
+            nodes: Paged::of(nodes),
+            facts: Paged::of(facts),
+            children: children.into_iter().collect(),
+            of_type: Arc::new(of_type),
+            external,
+        })
     }
 
     /// Makes room for an object whose id has just been interned, and files it.

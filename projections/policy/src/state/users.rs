@@ -2,8 +2,9 @@
 
 use crate::{
     UserStatus,
+    entries::Given,
     intern::Interner,
-    ix::{GrantIx, GroupIx, ObjectIx, UserIx},
+    ix::{GroupIx, ObjectIx, UserIx},
     pages::Paged,
     sorted::Sorted,
 };
@@ -37,7 +38,7 @@ pub(crate) struct Users {
     pub(crate) ids: Interner,
     pub(crate) nodes: Paged<UserNode, 64>,
     pub(crate) facts: Paged<Option<UserFacts>, 64>,
-    pub(crate) grants: Paged<Sorted<GrantIx>, 64>,
+    pub(crate) grants: Paged<Sorted<Given>, 64>,
     pub(crate) owned: Paged<Sorted<ObjectIx>, 64>,
     pub(crate) tags: OrdMap<NameTag, UserIx>,
 }
@@ -52,7 +53,7 @@ impl Users {
         self.facts.get(ix.at())?.as_ref()
     }
 
-    pub(crate) fn grants(&self, ix: UserIx) -> Option<&Sorted<GrantIx>> {
+    pub(crate) fn grants(&self, ix: UserIx) -> Option<&Sorted<Given>> {
         self.grants.get(ix.at())
     }
 
@@ -98,7 +99,7 @@ pub(crate) struct Groups {
     pub(crate) ids: Interner,
     pub(crate) facts: Paged<Option<GroupFacts>, 64>,
     pub(crate) members: Paged<Sorted<UserIx>, 64>,
-    pub(crate) grants: Paged<Sorted<GrantIx>, 64>,
+    pub(crate) grants: Paged<Sorted<Given>, 64>,
     pub(crate) slugs: OrdMap<Slug, GroupIx>,
 }
 
@@ -111,7 +112,7 @@ impl Groups {
         self.members.get(ix.at())
     }
 
-    pub(crate) fn grants(&self, ix: GroupIx) -> Option<&Sorted<GrantIx>> {
+    pub(crate) fn grants(&self, ix: GroupIx) -> Option<&Sorted<Given>> {
         self.grants.get(ix.at())
     }
 
