@@ -86,6 +86,7 @@ cases! {
         let mut w = World::with(server_of_b);
         w.ok("b", issue("a", &["core.grant.manage", "srv.server.start"], on_server("o")));
         w.would("a", deny("c", &["srv.server.start"], on_server("o")));
+        w.refused("a", deny("c", &["srv.server.delete"], on_server("o")), Code::NotHeld);
         w.refused("a", deny("b", &["srv.server.start"], on_server("o")), Code::OwnerDenied);
         w.refused("b", deny("b", &["srv.server.start"], on_server("o")), Code::OwnerDenied);
         w.would("root", deny("b", &["srv.server.start"], on_server("o")));

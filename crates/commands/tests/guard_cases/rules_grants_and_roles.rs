@@ -148,6 +148,21 @@ cases! {
         w.refused("b", issue("a", &["srv.server.read"], on_server("o")), Code::LimitExceeded);
     }
 
+    fn a_role_with_ten_thousand_grants_is_judged_grant_by_grant() {
+        let mut w = World::with(|h| {
+            let h = h.role("r", "object", []);
+            let h = (0..10_000).fold(h, |h, number| {
+                let name = format!("s{number}");
+                let h = h.object("server", &name, None, None);
+                h.grant(&name, to_user("c").role("r").on("server", &name))
+            });
+            allow(h, "a", &["core.role.edit", "srv.server.start"])
+        });
+        w.would("a", add_to_role("r", &["srv.server.start"]));
+        w.given(|h| h.inherits("server", "s9999", false));
+        w.refused("a", add_to_role("r", &["srv.server.start"]), Code::NotHeld);
+    }
+
     fn protected_roles_are_neither_edited_nor_deleted_and_others_are() {
         let mut w = World::new();
         for role in ["administrator", "owner"] {
