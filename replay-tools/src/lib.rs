@@ -1,1 +1,50 @@
 //! As-of, diff, verify, rebuild, export, import.
+//!
+//! Layer 4. Owns what is done with a whole log through the ports: [`verify`] it, [`export`](export::export) it as
+//! lines of JSON, [`import`](import::import) such lines. Must not know any database, nor how the answers are shown.
+
+pub mod export;
+pub mod import;
+pub mod lines;
+pub mod verify;
+
+pub use charter_store::verify::Progress;
+use charter_store::{Fault, StoreError};
+
+/// Why a tool could not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The store said so; a damaged log names the first bad offset.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An event can't be folded by this build.
+    #[error("the event at offset {offset} can't be replayed: {why}")]
+    Fold {
+        /// Its offset.
+        offset: charter_events::Offset,
+        /// What is wrong.
+        why: String,
+    },
+    /// The file of lines can't be read or written.
+    #[error("the file can't be read or written")]
+    File(#[from] std::io::Error),
+    /// A line is not what was expected.
+    #[error("line {line}: {why}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The chain of the events in the file is broken.
+    #[error("line {line}: {fault}")]
+    Chain {
+        /// The line, from 1.
+        line: u64,
+        /// The first bad offset, and what is wrong there.
+        fault: Fault,
+    },
+    /// The file is of another log than the store, or of another history.
+    #[error("{0}")]
+    OtherLog(String),
+}

@@ -7,7 +7,7 @@ use charter_store::{Fault, StoreError, What};
 const CONSTRAINT: i32 = 19;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
-const NOT_A_DATABASE: i32 = 26;
+pub(crate) const NOT_A_DATABASE: i32 = 26;
 const READ_ONLY: i32 = 8;
 const TOO_BIG: i32 = 18;
 /// The read-only codes that mean a failed recovery rather than a store opened for reading.

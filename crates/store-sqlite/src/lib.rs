@@ -1,7 +1,7 @@
 //! The store in one SQLite file.
 //!
 //! Layer 3, an adapter. Owns the file's schema, its connections and its errors; must not know who appends or what
-//! events mean. One task owns the only connection that writes ([`writer`]); everything that reads has short-lived
+//! events mean. One task owns the only connection that writes (`writer.rs`); everything that reads has short-lived
 //! snapshots from a small pool. In the folder: `charter.db` (and SQLite's `-wal` and `-shm` beside it), `server.lock`
 //! held by the one server, `snapshots/`.
 

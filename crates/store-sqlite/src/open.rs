@@ -1,6 +1,6 @@
 //! Opening and closing: connections as the log needs them, and what is checked before anyone gets a store.
 
-use crate::{Access, SqliteStore, error, place::Place, schema, writer::Writer};
+use crate::{Access, SqliteStore, error, place::Place, read, schema, writer::Writer};
 use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
 use sqlx::{
     ConnectOptions, SqliteConnection,
@@ -39,7 +39,7 @@ impl SqliteStore {
         place.make()?;
         let lock = place.lock()?;
         let options = writing(place);
-        let mut connection = connect(&options).await?;
+        let mut connection = connect_first(&options, place).await?;
         check_version(&mut connection).await?;
         let found = schema::check(&mut connection, place).await?;
         schema::migrate(&mut connection, found).await?;
@@ -59,7 +59,7 @@ impl SqliteStore {
         if !place.database().is_file() {
             return Err(place.not_ours("there is no `charter.db` in it"));
         }
-        let mut connection = connect(&reading(place)).await?;
+        let mut connection = connect_first(&reading(place), place).await?;
         check_version(&mut connection).await?;
         let found = schema::check(&mut connection, place).await?;
         if found < schema::KNOWN {
@@ -115,6 +115,17 @@ fn pool(place: &Place) -> sqlx::SqlitePool {
         .connect_lazy_with(reading(place))
 }
 
+/// The first connection, which finds out whether the file is a database at all.
+async fn connect_first(
+    options: &SqliteConnectOptions,
+    place: &Place,
+) -> Result<SqliteConnection, StoreError> {
+    options.connect().await.map_err(|e| match error::code(&e) {
+        Some(error::NOT_A_DATABASE) => place.not_ours("`charter.db` is no SQLite database"),
+        _ => error::map("opening the database", e),
+    })
+}
+
 /// A new connection.
 pub(crate) async fn connect(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
     options.connect().await.map_err(|e| error::map("opening the database", e))
@@ -152,7 +163,7 @@ async fn make_installation(connection: &mut SqliteConnection) -> Result<(), Stor
     let events: i64 =
         sqlx::query_scalar("SELECT count(*) FROM events").fetch_one(&mut *transaction).await.map_err(map)?;
     if events > 0 {
-        return Err(error::damaged("the head row is missing"));
+        return Err(error::damaged(read::HEAD_UNREADABLE));
     }
     let empty = charter_store::chain::empty(Uuid::now_v7().into());
     sqlx::query("INSERT INTO log_head (one, log_id, head, head_hash, recorded_at) VALUES (1, ?, 0, ?, ?)")

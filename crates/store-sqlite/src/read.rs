@@ -1,6 +1,6 @@
 //! Reading the log: the head, pages, answers. Each call is one statement, and so sees one state.
 
-use crate::{SqliteStore, append::SqliteAppend, error, insert, insert::Statement, rows};
+use crate::{SqliteStore, append::SqliteAppend, error, insert, insert::Statement, rows, writer::After};
 use async_trait::async_trait;
 use charter_events::{Hash, Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_store::{
@@ -30,10 +30,21 @@ impl LogStore for SqliteStore {
                            (SELECT caller, key FROM answers WHERE at < ? ORDER BY at LIMIT ?)";
         let limit = i64::try_from(FORGET_ROWS_MAX).unwrap_or(i64::MAX);
         let statement = Statement::new(SQL).with(moment.as_micros())?.with(limit)?;
-        let gone = self.writer()?.once(vec![statement], false).await?;
+        let gone = self.writer()?.once(vec![statement], After::Nothing).await?;
         Ok(usize::try_from(gone).unwrap_or(usize::MAX))
     }
+
+    async fn adopt(&self, log_id: LogId) -> Result<(), StoreError> {
+        const SQL: &str = "UPDATE log_head SET log_id = ? WHERE one = 1 AND head = 0";
+        let statement = Statement::new(SQL).with(log_id.as_uuid().as_bytes().as_slice())?;
+        match self.writer()?.once(vec![statement], After::ReadHead).await? {
+            1 => Ok(()),
+            _ => Err(StoreError::Refused("a log that has events keeps its id".into())),
+        }
+    }
 }
+
+pub(crate) const HEAD_UNREADABLE: &str = "the head row is missing or can't be read";
 
 /// The committed head.
 pub(crate) async fn head_row(from: impl SqliteExecutor<'_>) -> Result<Head, StoreError> {
@@ -48,7 +59,7 @@ pub(crate) async fn head_row(from: impl SqliteExecutor<'_>) -> Result<Head, Stor
             recorded_at: Timestamp::from_micros(recorded_at)?,
         })
     });
-    head.ok_or_else(|| error::damaged("the head row is missing or can't be read"))
+    head.ok_or_else(|| error::damaged(HEAD_UNREADABLE))
 }
 
 /// A page of events; see [`LogStore::read`].

@@ -19,7 +19,7 @@ const SET_VERSION: &[&str] = &["PRAGMA user_version = 1"];
 /// Refuses a file that is somebody else's or newer than this build, and says which schema it has; 0 for an empty one.
 pub(crate) async fn check(connection: &mut SqliteConnection, place: &Place) -> Result<i64, StoreError> {
     let map = |e| match error::code(&e) {
-        Some(26) => place.not_ours("`charter.db` is no SQLite database"),
+        Some(error::NOT_A_DATABASE) => place.not_ours("`charter.db` is no SQLite database"),
         _ => error::map("reading the schema's version", e),
     };
     let application: i64 = number(connection, "PRAGMA application_id").await.map_err(map)?;

@@ -1,6 +1,10 @@
 //! Reading secrets, and changing them outside an append; and the snapshots beside the database.
 
-use crate::{SqliteStore, credentials, error, insert::Statement, writer::Writer};
+use crate::{
+    SqliteStore, credentials, error,
+    insert::Statement,
+    writer::{After, Writer},
+};
 use async_trait::async_trait;
 use charter_events::{Offset, Timestamp, UserId};
 use charter_store::{
@@ -94,7 +98,7 @@ impl SecretStore for SqliteStore {
         }
         let statements = writes.iter().map(credentials::statement).collect::<Result<Vec<_>, _>>()?;
         let forgets = writes.iter().any(|write| matches!(write, SecretWrite::DestroyUserKey { .. }));
-        writer.once(statements, forgets).await.map(drop)
+        writer.once(statements, if forgets { After::Forget } else { After::Nothing }).await.map(drop)
     }
 
     async fn forget_credentials_ended_before(&self, moment: Timestamp) -> Result<usize, StoreError> {
@@ -102,7 +106,7 @@ impl SecretStore for SqliteStore {
                            (SELECT hash FROM credentials WHERE expires_at < ? ORDER BY expires_at LIMIT ?)";
         let limit = i64::try_from(FORGET_ROWS_MAX).unwrap_or(i64::MAX);
         let statement = Statement::new(SQL).with(moment.as_micros())?.with(limit)?;
-        let gone = self.writer()?.once(vec![statement], false).await?;
+        let gone = self.writer()?.once(vec![statement], After::Nothing).await?;
         Ok(usize::try_from(gone).unwrap_or(usize::MAX))
     }
 }

@@ -35,9 +35,20 @@ enum Job {
     /// A transaction of its own; answers how many rows the last statement changed.
     Once {
         statements: Vec<Statement>,
-        forgets: bool,
+        after: After,
         reply: Reply<u64>,
     },
+}
+
+/// What follows a transaction of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Nothing.
+    Nothing,
+    /// Something was deleted that must not be found in the file any more.
+    Forget,
+    /// The head was changed, and is read again.
+    ReadHead,
 }
 
 /// One append's turn. Dropping it rolls back.
@@ -95,8 +106,8 @@ impl Writer {
         self.job(Job::Append).await
     }
 
-    pub(crate) async fn once(&self, statements: Vec<Statement>, forgets: bool) -> Result<u64, StoreError> {
-        self.job(|reply| Job::Once { statements, forgets, reply }).await
+    pub(crate) async fn once(&self, statements: Vec<Statement>, after: After) -> Result<u64, StoreError> {
+        self.job(|reply| Job::Once { statements, after, reply }).await
     }
 
     async fn job<T>(&self, make: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
@@ -136,9 +147,12 @@ impl Task {
             };
             match job {
                 Some(Job::Append(reply)) => self.append(reply).await,
-                Some(Job::Once { statements, forgets, reply }) => {
+                Some(Job::Once { statements, after, reply }) => {
                     let result = self.once(statements).await;
-                    let forgets = forgets && result.is_ok();
+                    let forgets = after == After::Forget && result.is_ok();
+                    if after == After::ReadHead {
+                        self.head = None;
+                    }
                     let _ = reply.send(result);
                     self.forget(forgets).await;
                 }

@@ -20,7 +20,7 @@ pub use chain::{Chain, ChainError};
 pub use error::{BoxError, Fault, StoreError, What};
 pub use limits::*;
 pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
-pub use memory::MemoryStore;
+pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};
 pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
     SecretStore, SecretWrite, UserKey, check_writes,

@@ -10,7 +10,7 @@ use crate::{
     secrets::SecretWrite,
 };
 use async_trait::async_trait;
-use charter_events::{CommandId, Hash, Head, Offset, StoredEvent, Timestamp};
+use charter_events::{CommandId, Hash, Head, LogId, Offset, StoredEvent, Timestamp};
 use uuid::Uuid;
 
 /// A log of events.
@@ -49,6 +49,14 @@ pub trait LogStore: Send + Sync {
     /// # Errors
     /// As [`LogStore::append`].
     async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError>;
+
+    /// Gives an empty log the id of another, whose events are then imported.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] when the log has events, or the store can't; otherwise as [`LogStore::append`].
+    async fn adopt(&self, _log_id: LogId) -> Result<(), StoreError> {
+        Err(refused("this store's log keeps its id"))
+    }
 }
 
 /// One append: a transaction that holds the head's lock.

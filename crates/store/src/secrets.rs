@@ -269,7 +269,10 @@ pub fn check_writes(writes: &[SecretWrite]) -> Result<(), StoreError> {
     if writes.len() > SECRET_WRITES_MAX {
         return Err(StoreError::Refused(format!("more than {SECRET_WRITES_MAX} changes of secrets")));
     }
-    let too_long = |write: &SecretWrite| matches!(write, SecretWrite::PutPassword { hash, .. } if hash.expose().len() > PASSWORD_HASH_BYTES_MAX);
+    let too_long = |write: &SecretWrite| match write {
+        SecretWrite::PutPassword { hash, .. } => hash.expose().len() > PASSWORD_HASH_BYTES_MAX,
+        _ => false,
+    };
     if writes.iter().any(too_long) {
         return Err(StoreError::Refused(format!("a password hash over {PASSWORD_HASH_BYTES_MAX} bytes")));
     }

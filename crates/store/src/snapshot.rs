@@ -67,8 +67,9 @@ pub struct Ignored {
 /// Snapshots of folded states.
 #[async_trait]
 pub trait SnapshotStore: Send + Sync {
-    /// Keeps a snapshot and removes all but the last [`SNAPSHOTS_KEPT`](crate::SNAPSHOTS_KEPT). Durable when it returns; one that was
-    /// interrupted leaves nothing that would be loaded.
+    /// Keeps a snapshot and removes all but the last [`SNAPSHOTS_KEPT`](crate::SNAPSHOTS_KEPT). Those beyond its
+    /// offset go too: saving follows the log, so they are of a history that is no more, as after restoring a backup.
+    /// Durable when it returns; one that was interrupted leaves nothing that would be loaded.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`], [`StoreError::Full`], [`StoreError::Unavailable`]. The log is not touched by any of

@@ -123,13 +123,15 @@ impl SnapshotFiles {
         drop(file);
         fs::rename(&unfinished, self.dir.join(format!("{number:020}{ENDING}")))?;
         File::open(&self.dir)?.sync_all()?;
-        self.tidy(&unfinished);
+        self.tidy(snapshot.header.offset, &unfinished);
         Ok(())
     }
 
     /// Removes what is no longer needed; what can't be removed now is removed next time.
-    fn tidy(&self, own: &Path) {
-        for (_, path) in self.newest_first().into_iter().skip(SNAPSHOTS_KEPT) {
+    fn tidy(&self, saved: Offset, own: &Path) {
+        let (beyond, kept): (Vec<_>, Vec<_>) =
+            self.newest_first().into_iter().partition(|(offset, _)| *offset > saved);
+        for (_, path) in beyond.into_iter().chain(kept.into_iter().skip(SNAPSHOTS_KEPT)) {
             let _ = fs::remove_file(path);
         }
         for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {

@@ -143,6 +143,16 @@ impl LogStore for MemoryStore {
         old.iter().for_each(|key| drop(kept.answers.remove(key)));
         Ok(old.len())
     }
+
+    async fn adopt(&self, log_id: LogId) -> Result<(), StoreError> {
+        let _lock = self.shared.head_lock.lock().await;
+        let mut kept = self.write_kept();
+        if kept.head.offset > Offset::ZERO {
+            return Err(StoreError::Refused("a log that has events keeps its id".into()));
+        }
+        kept.head.log_id = log_id;
+        Ok(())
+    }
 }
 
 struct MemoryAppend {
@@ -271,7 +281,7 @@ impl SecretStore for MemoryStore {
 impl SnapshotStore for MemoryStore {
     async fn save(&self, snapshot: Snapshot) -> Result<(), StoreError> {
         let mut kept = self.write_kept();
-        kept.snapshots.retain(|s| s.header.offset != snapshot.header.offset);
+        kept.snapshots.retain(|s| s.header.offset < snapshot.header.offset);
         kept.snapshots.push(snapshot);
         kept.snapshots.sort_by_key(|s| std::cmp::Reverse(s.header.offset));
         kept.snapshots.truncate(SNAPSHOTS_KEPT);

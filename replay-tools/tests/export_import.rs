@@ -1,0 +1,136 @@
+//! Exporting a log and importing it again gives the same log; anything else is refused, at its line.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+use charter_events::{Event, InstallationCreated, LogId, Offset, StoredEvent};
+use charter_replay_tools::{ToolError, export::export, import::import, verify::verify};
+use charter_store::{
+    LogStore, MemoryStore,
+    conformance::{Writing, batch_of, group_renamed, meta},
+};
+
+/// A log of commands of one to three events, with every kind of text.
+async fn log() -> MemoryStore {
+    let store = MemoryStore::default();
+    let mut append = store.append().await.unwrap();
+    let mut writing = Writing::new(append.head());
+    for number in 0..40_u128 {
+        let mut meta = meta(number + 1);
+        meta.reason = (number % 2 == 0).then(|| "because \"it\" is\n\u{2028} 馬".to_owned());
+        meta.request_id = (number % 3 == 0).then(|| format!("r-{number}"));
+        let events: Vec<Event> = (0..=number % 3).map(|n| group_renamed(n + 1, "Größe 馬 \\ \" x")).collect();
+        append.write(&batch_of(writing.with(&meta, &events))).await.unwrap();
+    }
+    append.commit().await.unwrap();
+    store
+}
+
+async fn exported(store: &MemoryStore) -> String {
+    let mut out = Vec::new();
+    export(store, &mut out, |_| ()).await.unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+async fn events(store: &MemoryStore) -> Vec<StoredEvent> {
+    store.read(Offset::ZERO, 10_000).await.unwrap()
+}
+
+async fn import_text(store: &MemoryStore, text: &str) -> Result<u64, ToolError> {
+    import(store, &mut text.as_bytes(), |_| ()).await.map(|head| head.offset.get())
+}
+
+fn empty() -> MemoryStore {
+    MemoryStore::new(LogId::from_u128(77))
+}
+
+#[tokio::test]
+async fn an_imported_log_is_the_exported_one_event_for_event() {
+    let store = log().await;
+    let text = exported(&store).await;
+    assert_eq!(text.lines().count(), events(&store).await.len() + 1);
+    let copy = empty();
+    import_text(&copy, &text).await.unwrap();
+    assert_eq!(events(&copy).await, events(&store).await);
+    assert_eq!(copy.head().await.unwrap(), store.head().await.unwrap());
+    assert_eq!(exported(&copy).await, text);
+}
+
+#[tokio::test]
+async fn an_import_made_again_goes_on_where_the_store_ends() {
+    let store = log().await;
+    let text = exported(&store).await;
+    let copy = empty();
+    let whole = import_text(&copy, &text).await.unwrap();
+    assert_eq!(import_text(&copy, &text).await.unwrap(), whole, "nothing more to do");
+    let part = empty();
+    part.adopt(store.head().await.unwrap().log_id).await.unwrap();
+    let mut append = part.append().await.unwrap();
+    let all = events(&store).await;
+    let end = all.iter().position(|e| e.offset.get() > 20 && e.ends_command()).unwrap();
+    append.write(&batch_of(all[..=end].to_vec())).await.unwrap();
+    append.commit().await.unwrap();
+    assert_eq!(import_text(&part, &text).await.unwrap(), whole);
+    assert_eq!(events(&part).await, all);
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_changed_or_shuffled_is_refused_at_its_line() {
+    let text = exported(&log().await).await;
+    let lines: Vec<&str> = text.lines().collect();
+    let with = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        change(&mut lines);
+        lines.join("\n") + "\n"
+    };
+    let cases: [(&str, String, u64); 8] = [
+        ("cut at the end", with(&|l| drop(l.pop())), lines.len() as u64 - 1),
+        ("cut within the last line", text[..text.len() - 40].to_owned(), lines.len() as u64),
+        ("a line gone", with(&|l| drop(l.remove(5))), 6),
+        ("two swapped", with(&|l| l.swap(5, 6)), 6),
+        ("a payload changed", with(&|l| l[5] = l[5].replace("Größe", "grösse")), 6),
+        ("a space in a payload", with(&|l| l[5] = l[5].replace("\"payload\":{", "\"payload\":{ ")), 6),
+        ("an unknown member", with(&|l| l[5] = l[5].replacen('{', "{\"more\":1,", 1)), 6),
+        ("no first line", with(&|l| drop(l.remove(0))), 1),
+    ];
+    for (what, text, expected) in cases {
+        let copy = empty();
+        match import_text(&copy, &text).await.unwrap_err() {
+            ToolError::Line { line, .. } | ToolError::Chain { line, .. } => {
+                assert_eq!(line, expected, "{what}")
+            }
+            other => panic!("{what}: {other}"),
+        }
+        let kept = events(&copy).await;
+        assert!(kept.last().is_none_or(StoredEvent::ends_command), "{what}: half a command was kept");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_holds_something_else_is_left_alone() {
+    let text = exported(&log().await).await;
+    let other = empty();
+    charter_store::conformance::append_one(&other, 1).await;
+    assert!(matches!(import_text(&other, &text).await.unwrap_err(), ToolError::OtherLog(_)));
+    let forked = MemoryStore::default();
+    charter_store::conformance::append_one(&forked, 1).await;
+    assert!(matches!(import_text(&forked, &text).await.unwrap_err(), ToolError::OtherLog(_)));
+    assert_eq!(events(&forked).await.len(), 1);
+}
+
+#[tokio::test]
+async fn verify_folds_what_it_checks_and_names_what_can_not_be_replayed() {
+    let store = MemoryStore::default();
+    let head = store.head().await.unwrap();
+    let mut writing = Writing::new(head);
+    let created = InstallationCreated { name: "Here".parse().unwrap() };
+    let mut append = store.append().await.unwrap();
+    append.write(&batch_of(writing.with(&meta(1), &[created.into()]))).await.unwrap();
+    append.commit().await.unwrap();
+    let sound = verify(&store, |_| ()).await.unwrap();
+    assert_eq!(sound.scanned.events, 1);
+    // Of a group that was never created: whole, and still no history.
+    let mut append = store.append().await.unwrap();
+    append.write(&batch_of(writing.with(&meta(2), &[group_renamed(9, "x")]))).await.unwrap();
+    append.commit().await.unwrap();
+    let error = verify(&store, |_| ()).await.unwrap_err();
+    assert!(matches!(error, ToolError::Fold { offset, .. } if offset.get() == 2), "{error}");
+}
