@@ -140,6 +140,11 @@ impl Client {
         }
     }
 
+    /// Every row of a list that comes in one piece.
+    pub(crate) async fn whole(&self, path: &str) -> Outcome<Vec<Value>> {
+        Ok(take_items(&mut self.get(path, &[]).await?.body))
+    }
+
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let writes = method != Method::GET;
         let request = self.http.request(method, format!("{}/api/v1{path}", self.server));
@@ -233,7 +238,7 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
     let mut message = text("detail")
         .or_else(|| text("title"))
         .map_or_else(|| format!("the server answered {status}"), str::to_owned);
-    if let Some(field) = text("field") {
+    if let Some(field) = text("field").filter(|field| !message.contains(field)) {
         message = format!("{field}: {message}");
     }
     if let Some(code) = code {

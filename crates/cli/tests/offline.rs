@@ -112,7 +112,7 @@ fn contexts_are_listed_chosen_and_forgotten() {
     home.run("context ls -o name").is(0, "eu\nus\n", "");
     home.run("context get").is(
         0,
-        "name      us\ncurrent   yes\nserver    http://127.0.0.1:7402\nuser      -\nexpires   -\nsigned in  no\n",
+        "name       us\ncurrent    yes\nserver     http://127.0.0.1:7402\nuser       -\nexpires    -\nsigned in  no\n",
         "",
     );
     home.run("context use asia").is(

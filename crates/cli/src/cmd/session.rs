@@ -1,9 +1,6 @@
 //! `charter session`: sign-ins of one's own.
 
-use super::{
-    common::{Limit, Yes, list},
-    shapes::SESSION,
-};
+use super::{common::Yes, shapes::SESSION};
 use crate::{
     app::App,
     exit::{Exit, Outcome},
@@ -14,11 +11,7 @@ use reqwest::Method;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// List yours
-    Ls {
-        /// How much of the list
-        #[command(flatten)]
-        limit: Limit,
-    },
+    Ls,
     /// End all of yours, this one too
     EndAll {
         /// Leave to destroy
@@ -31,7 +24,7 @@ pub(crate) enum Verb {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { limit } => list(app, &client, "/user/me/sessions", &[], (limit, &SESSION)).await?,
+        Verb::Ls => app.out.rows(&SESSION, &client.whole("/user/me/sessions").await?)?,
         Verb::EndAll { yes } => {
             app.confirm(yes.yes, "end all your sessions, this one too", "all")?;
             client.send(Method::DELETE, "/user/me/sessions").await?;

@@ -198,7 +198,7 @@ fn grant_in_words(row: &Value) -> Cow<'_, Value> {
                 .into_iter()
                 .flatten()
                 .collect::<Vec<_>>()
-                .join(" of "),
+                .join(", "),
         ),
     };
     let mut view = json!({

@@ -1,7 +1,7 @@
 //! `charter token`: API tokens of one's own.
 
 use super::{
-    common::{Limit, Yes, list, moment},
+    common::{Yes, moment},
     shapes::TOKEN,
 };
 use crate::{
@@ -17,11 +17,7 @@ use reqwest::Method;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// List yours
-    Ls {
-        /// How much of the list
-        #[command(flatten)]
-        limit: Limit,
-    },
+    Ls,
     /// Issue one; its secret is printed once and kept nowhere
     Create {
         /// What you call it
@@ -47,7 +43,7 @@ pub(crate) enum Verb {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { limit } => list(app, &client, "/user/me/tokens", &[], (limit, &TOKEN)).await?,
+        Verb::Ls => app.out.rows(&TOKEN, &client.whole("/user/me/tokens").await?)?,
         Verb::Create { name, until, only } => {
             let body = TokenRequest { name, expires_at: until, mask: (!only.is_empty()).then_some(only) };
             let answer = client.post("/user/me/tokens", &body).await?;
