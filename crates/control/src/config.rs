@@ -64,9 +64,11 @@ pub struct Config {
     pub batch_commands_max: usize,
     /// How long a read waits for the version it asked for.
     pub version_wait: Duration,
-    /// A snapshot is written after so many events …
+    /// A snapshot is written after so many events, …
     pub snapshot_every_events: u64,
-    /// … and looked for this often.
+    /// … and after so long if anything happened; …
+    pub snapshot_every: Duration,
+    /// … both are looked for this often.
     pub snapshot_check_every: Duration,
     /// How often the clock's own work is done: expiries, old answers, last uses.
     pub housekeeping_every: Duration,
@@ -101,6 +103,7 @@ impl Default for Config {
             batch_commands_max: 128,
             version_wait: Duration::from_secs(5),
             snapshot_every_events: 50_000,
+            snapshot_every: Duration::from_secs(30 * 60),
             snapshot_check_every: Duration::from_secs(60),
             housekeeping_every: Duration::from_secs(10),
             follow_every: None,

@@ -24,14 +24,16 @@ impl Last {
     }
 }
 
-/// Looks now and then whether enough happened since the last snapshot.
+/// Looks now and then whether enough happened, or enough time passed, since the last snapshot.
 pub(crate) async fn run(inner: Arc<Inner>) {
-    let every = inner.config.snapshot_check_every;
-    while inner.stop.run_until_cancelled(tokio::time::sleep(every)).await.is_some() {
+    let config = &inner.config;
+    let mut looked = Instant::now();
+    while inner.stop.run_until_cancelled(tokio::time::sleep(config.snapshot_check_every)).await.is_some() {
         let version = inner.published.version().get();
         let since = version.saturating_sub(inner.last_snapshot.0.load(Ordering::Relaxed));
-        if since >= inner.config.snapshot_every_events {
+        if since >= config.snapshot_every_events || looked.elapsed() >= config.snapshot_every {
             write_if_newer(&inner).await;
+            looked = Instant::now();
         }
     }
 }

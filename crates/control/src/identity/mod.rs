@@ -43,6 +43,9 @@ const CREDENTIALS_KNOWN_MAX: usize = 200_000;
 /// How many hashes are known to be no credential's. Kept apart, so that guesses push out nothing real.
 const CREDENTIALS_UNKNOWN_MAX: usize = 10_000;
 
+/// How many users' profiles change at the same time.
+const EDITED_AT_ONCE_MAX: usize = 64;
+
 /// What this server remembers about credentials.
 pub(crate) struct Identity {
     known: Cache<[u8; 32], Known>,
@@ -50,8 +53,8 @@ pub(crate) struct Identity {
     uses: LastUses,
     limiter: Limiter,
     passwords: Passwords,
-    /// One change of a profile at a time: it is read, changed and written as a whole.
-    editing: tokio::sync::Mutex<()>,
+    /// One change of a user's profile at a time: it is read, changed and written as a whole.
+    editing: [tokio::sync::Mutex<()>; EDITED_AT_ONCE_MAX],
 }
 
 impl Identity {
@@ -62,8 +65,16 @@ impl Identity {
             uses: LastUses::default(),
             limiter: Limiter::new(&config.sign_in),
             passwords: Passwords::new(&config.sign_in),
-            editing: tokio::sync::Mutex::new(()),
+            editing: [const { tokio::sync::Mutex::const_new(()) }; EDITED_AT_ONCE_MAX],
         }
+    }
+
+    /// Held while this user's profile changes; shared by a few users.
+    fn editing(&self, user: charter_events::UserId) -> &tokio::sync::Mutex<()> {
+        // The last byte of a UUIDv7 is random.
+        let [.., last] = *user.as_uuid().as_bytes();
+        let [first, ..] = &self.editing;
+        self.editing.get(usize::from(last) % EDITED_AT_ONCE_MAX).unwrap_or(first)
     }
 }
 
@@ -94,13 +105,12 @@ impl Identity {
 #[cfg(test)]
 impl crate::Control {
     /// What would be handed to the writer for a new account.
-    pub(crate) async fn prepare_for_tests(
+    pub(crate) fn prepare_for_tests(
         &self,
         profile: &charter_events::Profile,
-        password: &SecretText,
-    ) -> (charter_events::SealedProfile, Vec<charter_store::SecretWrite>) {
-        match self.prepare_user(profile, Some(password)).await {
-            Ok(prepared) => (prepared.profile, prepared.secrets),
+    ) -> (charter_events::SealedProfile, charter_store::SecretWrite) {
+        match self.prepare_user(profile) {
+            Ok(prepared) => (prepared.profile, prepared.key),
             Err(error) => panic!("{error}"),
         }
     }

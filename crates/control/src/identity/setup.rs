@@ -83,12 +83,11 @@ impl Control {
                 return Err(IdentityError::Wrong { what: "setup code" });
             }
         }
-        let PreparedUser { user, profile, has_password, mut secrets } =
-            self.prepare_user(&profile, Some(&password)).await?;
-        secrets.push(SecretWrite::ClearSetupCode);
-        let command = Setup { user, profile, has_password };
+        let PreparedUser { user, profile: sealed, key } = self.prepare_user(&profile)?;
+        let command = Setup { user, profile: sealed, has_password: true };
+        let secrets = vec![key, SecretWrite::ClearSetupCode];
         let request = Request { secrets, ..Request::new(Caller::System, command.into(), meta) };
-        Ok(self.submit(request).await?)
+        self.submit_with_password(request, user, &password, Some(&profile)).await
     }
 
     /// Makes somebody a lasting administrator, for whoever has the host. Recorded as the system's act.
@@ -101,25 +100,29 @@ impl Control {
         password: Option<SecretText>,
         meta: RequestMeta,
     ) -> Result<Recovered, IdentityError> {
-        let (command, secrets) = match whom {
-            RecoveryOf::New(profile) => {
-                let PreparedUser { user, profile, has_password, secrets } =
-                    self.prepare_user(&profile, password.as_ref()).await?;
-                (RecoverAdministrator { user, profile: Some(profile), has_password }, secrets)
+        let has_password = password.is_some();
+        let via = meta.via;
+        let (command, secrets, names) = match whom {
+            RecoveryOf::New(names) => {
+                let PreparedUser { user, profile, key } = self.prepare_user(&names)?;
+                let command = RecoverAdministrator { user, profile: Some(profile), has_password };
+                (command, vec![key], Some(names))
             }
             RecoveryOf::Existing(user) => {
-                let mut secrets = Vec::new();
-                if let Some(password) = &password {
-                    let profile = self.profile(user).await;
-                    let hash = self.new_password(password, profile.as_ref()).await?;
-                    secrets.push(SecretWrite::PutPassword { user, hash });
-                }
-                (RecoverAdministrator { user, profile: None, has_password: password.is_some() }, secrets)
+                let names = self.profile(user).await;
+                (RecoverAdministrator { user, profile: None, has_password }, Vec::new(), names)
             }
         };
-        let user = command.user;
+        let (user, is_new) = (command.user, command.profile.is_some());
         let request = Request { secrets, ..Request::new(Caller::System, command.into(), meta) };
-        let receipt = self.submit(request).await?;
+        let mut receipt = match &password {
+            Some(password) => self.submit_with_password(request, user, password, names.as_ref()).await?,
+            None => self.submit(request).await?,
+        };
+        if !is_new {
+            // Whoever is signed in may be the reason for the recovery.
+            receipt.last = self.end_sessions(Caller::System, user, RequestMeta::new(via)).await?.last;
+        }
         Ok(Recovered { user, receipt })
     }
 }

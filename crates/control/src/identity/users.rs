@@ -7,6 +7,7 @@ use crate::{
     request::{Receipt, Request, RequestMeta},
     seal::{self, CantSeal},
     secret::SecretText,
+    writer,
 };
 use charter_commands::{ChangePassword, EditUser, EndSessions, RegisterUser};
 use charter_events::{
@@ -14,7 +15,7 @@ use charter_events::{
     Via,
 };
 use charter_policy::Caller;
-use charter_store::{CredentialKind, CredentialRef, CredentialRow, PasswordHash, SecretWrite, UserKey};
+use charter_store::{CredentialKind, CredentialRef, CredentialRow, SecretWrite, UserKey};
 use uuid::Uuid;
 
 /// An account to be made.
@@ -86,41 +87,37 @@ impl From<CantSeal> for IdentityError {
     }
 }
 
-/// Everything a new account needs, ready to be written.
+/// A new account's names, ready to be written.
 pub(super) struct PreparedUser {
     pub(super) user: UserId,
     pub(super) profile: SealedProfile,
-    pub(super) has_password: bool,
-    pub(super) secrets: Vec<SecretWrite>,
+    pub(super) key: SecretWrite,
 }
 
 impl Control {
-    /// Checks, hashes and seals what makes a new account.
-    pub(super) async fn prepare_user(
-        &self,
-        profile: &Profile,
-        password: Option<&SecretText>,
-    ) -> Result<PreparedUser, IdentityError> {
+    /// Checks and seals what makes a new account.
+    pub(super) fn prepare_user(&self, profile: &Profile) -> Result<PreparedUser, IdentityError> {
         seal::check(profile)?;
         let user = UserId::new(Uuid::now_v7());
         let key = UserKey::new(seal::random().ok_or_else(no_randomness)?);
         let sealed = self.inner.sealing.seal(user, &key, profile)?;
-        let mut secrets = vec![SecretWrite::PutUserKey { user, key }];
-        if let Some(password) = password {
-            let hash = self.new_password(password, Some(profile)).await?;
-            secrets.push(SecretWrite::PutPassword { user, hash });
-        }
-        Ok(PreparedUser { user, profile: sealed, has_password: password.is_some(), secrets })
+        Ok(PreparedUser { user, profile: sealed, key: SecretWrite::PutUserKey { user, key } })
     }
 
-    /// Checks and hashes a new password.
-    pub(super) async fn new_password(
+    /// Submits a command that sets a user's password. What is refused anyway is refused before anything is hashed, so
+    /// that nobody makes this server work who may not.
+    pub(super) async fn submit_with_password(
         &self,
+        mut request: Request,
+        user: UserId,
         password: &SecretText,
         profile: Option<&Profile>,
-    ) -> Result<PasswordHash, IdentityError> {
+    ) -> Result<Receipt, IdentityError> {
         passwords::check(password, profile)?;
-        self.inner.identity.passwords.hash(password).await
+        writer::refuse_early(&self.inner, &request).await?;
+        let hash = self.inner.identity.passwords.hash(password).await?;
+        request.secrets.push(SecretWrite::PutPassword { user, hash });
+        Ok(self.submit(request).await?)
     }
 
     /// Creates an active account. `created` of the receipt is its id.
@@ -133,12 +130,14 @@ impl Control {
         new: NewUser,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
-        let NewUser { kind, profile, password } = new;
-        let PreparedUser { user, profile, has_password, secrets } =
-            self.prepare_user(&profile, password.as_ref()).await?;
-        let command = RegisterUser { user, kind, profile, has_password };
-        let request = Request { secrets, ..Request::new(caller, command.into(), meta) };
-        Ok(self.submit(request).await?)
+        let NewUser { kind, profile: names, password } = new;
+        let PreparedUser { user, profile, key } = self.prepare_user(&names)?;
+        let command = RegisterUser { user, kind, profile, has_password: password.is_some() };
+        let request = Request { secrets: vec![key], ..Request::new(caller, command.into(), meta) };
+        match &password {
+            Some(password) => self.submit_with_password(request, user, password, Some(&names)).await,
+            None => Ok(self.submit(request).await?),
+        }
     }
 
     /// Changes a user's names, address or kind.
@@ -152,7 +151,7 @@ impl Control {
         patch: ProfilePatch,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
-        let _one_at_a_time = self.inner.identity.editing.lock().await;
+        let _one_at_a_time = self.inner.identity.editing(user).lock().await;
         let kind = patch.kind;
         let (profile, changed) = match self.profile(user).await {
             None => (None, Vec::new()),
@@ -186,12 +185,10 @@ impl Control {
     ) -> Result<Receipt, IdentityError> {
         self.require_password(who.user, current).await?;
         let profile = self.profile(who.user).await;
-        let hash = self.new_password(new, profile.as_ref()).await?;
         let command = ChangePassword { user: who.user, has_password: true };
-        let secrets = vec![SecretWrite::PutPassword { user: who.user, hash }];
         let via = meta.via;
-        let request = Request { secrets, ..Request::new(who.caller.clone(), command.into(), meta) };
-        let receipt = self.submit(request).await?;
+        let request = Request::new(who.caller.clone(), command.into(), meta);
+        let receipt = self.submit_with_password(request, who.user, new, profile.as_ref()).await?;
         self.end_other_sessions(who, &receipt, via).await?;
         Ok(receipt)
     }
@@ -226,11 +223,9 @@ impl Control {
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
         let profile = self.profile(user).await;
-        let hash = self.new_password(new, profile.as_ref()).await?;
-        let secrets = vec![SecretWrite::PutPassword { user, hash }];
         let command = ChangePassword { user, has_password: true };
-        let request = Request { secrets, ..Request::new(caller, command.into(), meta) };
-        Ok(self.submit(request).await?)
+        let request = Request::new(caller, command.into(), meta);
+        self.submit_with_password(request, user, new, profile.as_ref()).await
     }
 
     /// Removes a user's password.

@@ -9,3 +9,5 @@ mod identity;
 mod log;
 mod secrecy;
 mod servers;
+mod sign_in;
+mod sqlite;

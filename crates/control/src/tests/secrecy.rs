@@ -83,7 +83,7 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     let taken = control.register_user(root.clone(), again, meta()).await.unwrap_err();
     show(&taken);
     shown_by_debug.push_str(&taken.to_string());
-    let prepared = control.prepare_for_tests(&canaries(), &password).await;
+    let prepared = control.prepare_for_tests(&canaries());
     shown_by_debug.push_str(&format!("{prepared:?}"));
     control.housekeeping(true).await;
     control.clone().shutdown().await;

@@ -73,7 +73,7 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
 
 /// Refuses on the published policy what it refuses anyway, so that an expensive guard holds up no writer. A refusal
 /// counts only if the policy stands at the head of the log, and the request can't be a repeat that was accepted before.
-async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {
+pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {
     if request.meta.idempotency.is_some() {
         return Ok(());
     }

@@ -112,8 +112,11 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
             "the log is damaged"
         }
         Failed::Store(error) => {
-            tracing::error!(%error, "a batch of commands was not written");
-            inner.health.fail(NotReady::StoreUnavailable);
+            tracing::error!(%error, code = error.code(), "a batch of commands was not written");
+            // A batch that is refused says nothing about whether the store can be reached.
+            if !matches!(error, StoreError::Refused(_) | StoreError::HeadMoved { .. }) {
+                inner.health.fail(NotReady::StoreUnavailable);
+            }
             "the store did not take the command"
         }
         Failed::Load(error) => {
