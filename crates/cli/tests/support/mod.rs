@@ -57,18 +57,18 @@ impl Ran {
     }
 }
 
-/// A text with every UUID as `<id>` and every moment as `<time>`.
+/// A text with every UUID as `<id>` and every moment as `<time>`, as wide as they were where columns follow.
 pub(crate) fn masked(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let (mask, taken) = match (id_at(rest), time_at(rest)) {
-            (Some(n), _) => ("<id>", n),
-            (_, Some(n)) => ("<time>", n),
-            _ => ("", c.len_utf8()),
-        };
-        let (head, tail) = rest.split_at(taken);
-        out.push_str(if mask.is_empty() { head } else { mask });
+        let found = id_at(rest).map(|n| ("<id>", n)).or_else(|| time_at(rest).map(|n| ("<time>", n)));
+        let (head, tail) = rest.split_at(found.map_or(c.len_utf8(), |(_, taken)| taken));
+        match found {
+            Some((mask, taken)) if tail.starts_with("  ") => out.push_str(&format!("{mask:taken$}")),
+            Some((mask, _)) => out.push_str(mask),
+            None => out.push_str(head),
+        }
         rest = tail;
     }
     out
