@@ -177,11 +177,13 @@ impl History {
         Self { events: Vec::new(), now: at(START), actor: Actor::System }
     }
 
-    /// An installation with its protected roles `administrator` and `owner`, recorded at [`START`].
+    /// An installation with the type `folder` and its protected roles `administrator` and `owner`, recorded at
+    /// [`START`].
     pub fn new() -> Self {
         let all = ["*"];
         Self::empty()
             .event(InstallationCreated { name: ids::shown("Test") })
+            .object_type("core", "folder")
             .seeded_role(SeededRole::Administrator, RoleScope::Global, all)
             .seeded_role(SeededRole::Owner, RoleScope::Object, all)
     }

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{history::parsed, ids};
 use charter_events::{
-    Content, Effect, EndedBy, Event, GrantEnded, GrantExpired, GrantKeysRemoved, GrantRevoked, GroupDeleted,
-    GroupId, GroupMemberRemoved, ObjectDeleted, ObjectId, ObjectInheritanceChanged, ObjectMoved,
-    ObjectTransferred, Pattern, PermissionKey, PermissionsRemoved, RoleDeleted, RoleId,
+    Content, Effect, EndedBy, Event, GrantEnded, GrantExpired, GrantId, GrantKeysRemoved, GrantRevoked,
+    GroupDeleted, GroupId, GroupMemberRemoved, ObjectDeleted, ObjectId, ObjectInheritanceChanged,
+    ObjectMoved, ObjectTransferred, Pattern, PermissionKey, PermissionsRemoved, RoleDeleted, RoleId,
     RolePermissionsChanged, Scope, Subject, UserDeletionCancelled, UserDeletionScheduled, UserErased, UserId,
     UserKind, UserReactivated, UserRegistered, UserSuspended,
 };
@@ -95,7 +95,7 @@ impl Making {
         let mut events: Vec<Event> =
             ended.into_iter().map(|grant| GrantEnded { grant, by: by.clone() }.into()).collect();
         events.extend([ObjectTransferred { object, owner }.into(), issued.into()]);
-        self.step(events, reads, writes);
+        self.ending(events, reads, writes);
     }
 
     fn delete_object(&mut self) {
@@ -109,6 +109,39 @@ impl Making {
             self.ended(EndedBy::Object(object), |grant| grant.scope == Scope::Object(object));
         events.push(ObjectDeleted { object }.into());
         writes.extend([exists(object.as_uuid()), (Fact::Owner, object.as_uuid().as_u128()), TREE]);
+        self.ending(events, reads, writes);
+    }
+
+    /// What a grant hangs on: it ends before any of that can go.
+    fn hangs_on(&self, id: GrantId) -> Vec<Thing> {
+        let mut things = Vec::new();
+        for grant in self.world.grants.iter().filter(|grant| grant.id == id) {
+            things.push(exists(subject_id(grant.subject)));
+            if let Scope::Object(object) = grant.scope {
+                things.push(exists(object.as_uuid()));
+            }
+            if let Content::Role(role) = grant.content {
+                things.push(exists(role.as_uuid()));
+            }
+        }
+        things
+    }
+
+    /// A step that ends grants, in which each event comes before what it makes possible.
+    fn ending(&mut self, events: Vec<Event>, mut reads: Vec<Thing>, writes: Vec<Thing>) {
+        for event in &events {
+            match event {
+                Event::GrantEnded(e) => reads.extend(self.hangs_on(e.grant)),
+                Event::GrantRevoked(e) => reads.extend(self.hangs_on(e.grant)),
+                Event::GrantExpired(e) => reads.extend(self.hangs_on(e.grant)),
+                Event::GrantKeysRemoved(e) => reads.extend(self.hangs_on(e.grant)),
+                Event::RolePermissionsChanged(e) => reads.push(exists(e.role.as_uuid())),
+                Event::GroupMemberRemoved(e) => {
+                    reads.extend([exists(e.group.as_uuid()), exists(e.user.as_uuid())]);
+                }
+                _ => {}
+            }
+        }
         self.step(events, reads, writes);
     }
 
@@ -161,7 +194,7 @@ impl Making {
             self.ended(EndedBy::Role(role), |grant| grant.content == Content::Role(role));
         events.push(RoleDeleted { role }.into());
         writes.extend([exists(role.as_uuid()), (Fact::Content, role.as_uuid().as_u128())]);
-        self.step(events, Vec::new(), writes);
+        self.ending(events, Vec::new(), writes);
     }
 
     fn any_group(&mut self) -> Option<GroupId> {
@@ -192,7 +225,7 @@ impl Making {
         }
         events.push(GroupDeleted { group }.into());
         writes.push(exists(group.as_uuid()));
-        self.step(events, Vec::new(), writes);
+        self.ending(events, Vec::new(), writes);
     }
 
     fn set_status(&mut self, user: UserId, event: Event) {
@@ -255,7 +288,7 @@ impl Making {
         }
         events.push(UserErased { user }.into());
         writes.extend([exists(user.as_uuid()), (Fact::Status, user.as_uuid().as_u128())]);
-        self.step(events, Vec::new(), writes);
+        self.ending(events, Vec::new(), writes);
     }
 
     fn register_another(&mut self) {
@@ -297,7 +330,7 @@ impl Making {
         }
         events
             .push(PermissionsRemoved { namespace: parsed(key.namespace()), keys: vec![key.clone()] }.into());
-        self.step(events, Vec::new(), writes);
+        self.ending(events, Vec::new(), writes);
         if self.rng.percent(50) {
             self.register(&key);
         }
@@ -313,7 +346,7 @@ impl Making {
             .map(|grant| grant.id)
             .collect();
         let Some(grant) = self.rng.any(&grants) else { return };
-        self.step(vec![GrantRevoked { grant }.into()], Vec::new(), vec![exists(grant.as_uuid())]);
+        self.ending(vec![GrantRevoked { grant }.into()], Vec::new(), vec![exists(grant.as_uuid())]);
     }
 
     fn expire(&mut self) {
@@ -325,7 +358,7 @@ impl Making {
             .map(|grant| grant.id)
             .collect();
         let Some(grant) = self.rng.any(&ended) else { return };
-        self.step(vec![GrantExpired { grant }.into()], Vec::new(), vec![exists(grant.as_uuid())]);
+        self.ending(vec![GrantExpired { grant }.into()], Vec::new(), vec![exists(grant.as_uuid())]);
         // Its end has passed: to the model it makes no difference whether that is recorded.
         self.world.grants.retain(|other| other.id != grant);
     }

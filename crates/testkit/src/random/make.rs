@@ -23,27 +23,38 @@ pub(super) const KEYS: [&str; 8] =
 pub(super) const WILDCARDS: [&str; 7] = ["*", "a.*", "ab.*", "a.s.*", "a.st.*", "ab.s.*", "ab.st.*"];
 pub(super) const HOUR_MICROS: i64 = 3_600_000_000;
 
-pub(super) fn history(seed: u64) -> History {
-    let mut making = Making::new(seed);
+pub(super) fn history(seed: u64, size: Size) -> History {
+    let mut making = Making::new(seed, size);
     making.begin();
     making.catalog();
     making.people();
     making.roles();
     making.objects();
-    let grants = making.rng.between(3, 16);
+    let (grants, edits) = match size {
+        Size::Small => (making.rng.between(3, 16), making.rng.below(9)),
+        Size::Crowded => (making.rng.between(200, 700), making.rng.below(60)),
+    };
     for _ in 0..grants {
         making.grant();
     }
-    let edits = making.rng.below(9);
     for _ in 0..edits {
         making.edit();
     }
     History { seed, steps: making.steps, now: making.now }
 }
 
+/// How much there is of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    Small,
+    /// Hundreds of grants, most of them on one object or global; dozens of users.
+    Crowded,
+}
+
 /// A history being made; the model says what is there so far.
 pub(super) struct Making {
     pub(super) rng: Rng,
+    size: Size,
     pub(super) now: Timestamp,
     pub(super) steps: Vec<Step>,
     pub(super) world: World,
@@ -69,8 +80,9 @@ pub(super) fn subject_id(subject: Subject) -> Uuid {
 }
 
 impl Making {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, size: Size) -> Self {
         Self {
+            size,
             rng: Rng::part(seed, 20, 0),
             now: later(at(START), HOUR_MICROS * 24),
             steps: Vec::new(),
@@ -142,7 +154,9 @@ impl Making {
     }
 
     fn people(&mut self) {
-        for number in 0..self.rng.between(2, 4) {
+        let users =
+            if self.size == Size::Crowded { self.rng.between(60, 120) } else { self.rng.between(2, 4) };
+        for number in 0..users {
             let user: UserId = self.id(1).into();
             let (kind, profile) = (UserKind::Person, ids::profile(&format!("u{number}")));
             let event = if self.rng.percent(6) {
@@ -266,7 +280,10 @@ impl Making {
         let among = if groups.is_empty() || self.rng.percent(50) { users } else { groups };
         let Some(subject) = self.rng.any(&among) else { return };
         let objects: Vec<ObjectId> = self.world.objects.iter().map(|object| object.id).collect();
+        let crowded_here = self.size == Size::Crowded && self.rng.percent(45);
         let scope = match self.rng.any(&objects) {
+            Some(_) if crowded_here => Scope::Object(objects[0]),
+            _ if self.size == Size::Crowded && self.rng.percent(45) => Scope::Global,
             Some(object) if self.rng.percent(82) => Scope::Object(object),
             _ => Scope::Global,
         };

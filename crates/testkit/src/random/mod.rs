@@ -59,7 +59,12 @@ pub struct History {
 impl History {
     /// The history of a seed.
     pub fn of(seed: u64) -> Self {
-        make::history(seed)
+        make::history(seed, make::Size::Small)
+    }
+
+    /// A crowded history of a seed: hundreds of grants, most of them on one object or global, dozens of users.
+    pub fn crowded(seed: u64) -> Self {
+        make::history(seed, make::Size::Crowded)
     }
 
     /// Its events, numbered.

@@ -1,6 +1,6 @@
 //! Every question, asked of both.
 
-use super::Effort;
+use crate::sides::Effort;
 use charter_events::{PermissionKey, Reach, Scope, Subject, UserId};
 use charter_policy::{
     AllowedObjects, Because, Caller, Decision, EffectiveState, Lacking, Page, Policy, Span, SubjectKind,
@@ -13,14 +13,14 @@ use charter_testkit::{
 use std::collections::BTreeSet;
 
 /// Both sides of one world.
-pub struct Sides<'a> {
-    pub policy: &'a Policy,
-    pub world: &'a World,
-    pub history: &'a History,
+pub(crate) struct Sides<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) world: &'a World,
+    pub(crate) history: &'a History,
 }
 
 impl Sides<'_> {
-    pub fn difference(&self, effort: Effort) -> Option<String> {
+    pub(crate) fn difference(&self, effort: Effort) -> Option<String> {
         let questions = self.history.questions(self.world, effort.checks);
         let few = || questions.iter().take(effort.lists);
         questions
@@ -201,7 +201,8 @@ fn same_lack(got: &Result<(), Lacking>, expected: &Lack) -> bool {
     }
 }
 
-fn same(got: &Decision, expected: &Answer) -> bool {
+/// Whether a decision and its explanation are the model's.
+pub(crate) fn same(got: &Decision, expected: &Answer) -> bool {
     let because = match expected.because {
         model::Because::Administrator => Because::Administrator,
         model::Because::Grant => Because::Grant,

@@ -2,10 +2,16 @@
 //!
 //! `CHARTER_WORLDS` sets how many worlds in all; a failure prints the smallest history that still shows it.
 
-mod common;
-
-use charter_testkit::{at, model::Mutation, random::History};
-use common::{Effort, difference, difference_of_ways, report};
+use crate::{
+    compare::same,
+    sides::{Effort, difference, difference_of_ways, folded, report},
+};
+use charter_testkit::{
+    at,
+    model::{Mutation, World},
+    random::History,
+    workload::{Conflict, RbacW, Size},
+};
 
 /// Worlds of a run, over all parts.
 const WORLDS: u64 = 100_000;
@@ -58,6 +64,42 @@ fn a_few_worlds_are_asked_everything() {
         if differs(&history).is_some() {
             report(&history, differs);
         }
+    }
+}
+
+/// Lists that outgrow their inline form, and whole subtrees of entries.
+#[test]
+fn policy_and_model_agree_on_crowded_worlds() {
+    for seed in 0..160 {
+        let history = History::crowded(seed);
+        let differs = |history: &History| {
+            difference(history, None, Effort { checks: 60, lists: 3, held: 8 })
+                .or_else(|| difference_of_ways(history))
+        };
+        if differs(&history).is_some() {
+            report(&history, differs);
+        }
+    }
+}
+
+#[test]
+fn policy_and_model_agree_on_the_workloads() {
+    let conflict = Conflict::new(7);
+    let policy = folded(&conflict.events().collect::<Vec<_>>()).unwrap();
+    let world = World::of(conflict.events().map(|(_, event)| event).collect::<Vec<_>>().iter());
+    for (user, key, scope) in conflict.questions(1).take(4_000) {
+        let now = conflict.now();
+        let (got, expected) = (policy.check(user, &key, scope, now), world.check(user, &key, scope, now));
+        assert!(same(&got, &expected), "X: {user} {key} {scope:?}\n  model  {expected:?}\n  policy {got:?}");
+    }
+    let calm = RbacW::new(Size::Xs, 7);
+    let policy = folded(&calm.events().collect::<Vec<_>>()).unwrap();
+    let world = World::of(calm.events().map(|(_, event)| event).collect::<Vec<_>>().iter());
+    let now = at("2026-06-01T00:00:00Z");
+    for q in calm.questions(1).take(4_000) {
+        let (got, expected) =
+            (policy.check(q.user, &q.key, q.scope, now), world.check(q.user, &q.key, q.scope, now));
+        assert!(same(&got, &expected), "RBAC-W: {q:?}\n  model  {expected:?}\n  policy {got:?}");
     }
 }
 

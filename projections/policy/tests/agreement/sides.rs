@@ -1,10 +1,6 @@
 //! The real fold and the naive model, side by side on random worlds.
-#![allow(dead_code, reason = "each test file uses a part")]
 
-mod compare;
-
-pub use compare::Sides;
-
+use crate::compare::Sides;
 use charter_events::{Event, EventMeta};
 use charter_policy::Policy;
 use charter_testkit::{
@@ -14,20 +10,20 @@ use charter_testkit::{
 
 /// How much a world is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Effort {
-    pub checks: usize,
-    pub lists: usize,
-    pub held: usize,
+pub(crate) struct Effort {
+    pub(crate) checks: usize,
+    pub(crate) lists: usize,
+    pub(crate) held: usize,
 }
 
 impl Effort {
     /// What a run over very many worlds can afford in each.
-    pub const USUAL: Self = Self { checks: 24, lists: 2, held: 7 };
+    pub(crate) const USUAL: Self = Self { checks: 24, lists: 2, held: 7 };
     /// More of each world.
-    pub const THOROUGH: Self = Self { checks: 120, lists: 12, held: 40 };
+    pub(crate) const THOROUGH: Self = Self { checks: 120, lists: 12, held: 40 };
 }
 
-pub fn folded(events: &[(EventMeta, Event)]) -> Result<Policy, String> {
+pub(crate) fn folded(events: &[(EventMeta, Event)]) -> Result<Policy, String> {
     let mut policy = Policy::new();
     for (meta, event) in events {
         policy.apply(meta, event).map_err(|error| format!("event {}: {error}", meta.offset))?;
@@ -35,12 +31,12 @@ pub fn folded(events: &[(EventMeta, Event)]) -> Result<Policy, String> {
     Ok(policy)
 }
 
-pub fn modelled(history: &History, mutation: Option<Mutation>) -> World {
+pub(crate) fn modelled(history: &History, mutation: Option<Mutation>) -> World {
     World::broken(mutation, history.steps.iter().flat_map(|step| &step.events))
 }
 
 /// The first difference between the real fold and the model, if there is one.
-pub fn difference(history: &History, mutation: Option<Mutation>, effort: Effort) -> Option<String> {
+pub(crate) fn difference(history: &History, mutation: Option<Mutation>, effort: Effort) -> Option<String> {
     let policy = match folded(&history.events()) {
         Ok(policy) => policy,
         Err(error) => return Some(format!("the fold refuses a history that could have been: {error}")),
@@ -50,7 +46,7 @@ pub fn difference(history: &History, mutation: Option<Mutation>, effort: Effort)
 }
 
 /// The same state by other ways: another order of independent steps, and a snapshot.
-pub fn difference_of_ways(history: &History) -> Option<String> {
+pub(crate) fn difference_of_ways(history: &History) -> Option<String> {
     let Ok(policy) = folded(&history.events()) else { return Some("the fold refuses".to_owned()) };
     let other = match folded(&history.reordered(1).events()) {
         Ok(other) => other,
@@ -81,7 +77,7 @@ pub fn difference_of_ways(history: &History) -> Option<String> {
 }
 
 /// Stops the test with the smallest history that still shows a difference.
-pub fn report(history: &History, differs: impl Fn(&History) -> Option<String>) -> ! {
+pub(crate) fn report(history: &History, differs: impl Fn(&History) -> Option<String>) -> ! {
     let first = differs(history).unwrap_or_default();
     let refuses = |text: &str| text.contains("refuses");
     let smallest =
