@@ -56,7 +56,9 @@ const CREATES: Gate = Gate::TypeKey(TypeKey::Create);
 const MANAGES: Gate = Gate::TypeKey(TypeKey::Manage);
 
 macro_rules! access_table {
-    ($($kind:ident $method:ident $path:literal, $gate:expr, [$($query:literal),*], $area:ident :: $handler:ident;)+) => {
+    ($(
+        $kind:ident $method:ident $path:literal, $gate:expr, [$($query:literal),*], $area:ident :: $handler:ident;
+    )+) => {
         /// The table.
         pub const ACCESS_TABLE: &[Row] = &[$(Row {
             method: stringify!($method),

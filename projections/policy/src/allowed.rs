@@ -116,7 +116,8 @@ impl Policy {
         Reached::Some(objects)
     }
 
-    /// The objects of a type below a folder that a grant on it can reach: what is sealed, and what lies in it, can't be.
+    /// The objects of a type below a folder that a grant on it can reach: what is sealed, and what lies in
+    /// it, can't be.
     fn below_of_type(
         &self,
         walk: &mut Walk<'_>,

@@ -1,8 +1,8 @@
 //! A digest of the facts: two policies that know the same have the same digest, in whatever order they came to know it.
 //!
 //! Things are hashed in order of their ids and name each other by ids, so neither dense indexes nor the order of legal
-//! events shows. When and at which offset something was recorded is not part of it, but for the offset by which all of a
-//! user's sessions ended, which is itself what a session is judged by.
+//! events shows. When and at which offset something was recorded is not part of it, but for the offset by
+//! which all of a user's sessions ended, which is itself what a session is judged by.
 
 use crate::{
     Policy,

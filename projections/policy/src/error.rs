@@ -2,8 +2,8 @@
 
 use charter_events::Offset;
 
-/// An event that does not fit the state before it: the log is inconsistent, or was written by other rules. A reader must
-/// stop; the state it was applied to is no longer to be used.
+/// An event that does not fit the state before it: the log is inconsistent, or was written by other rules. A
+/// reader must stop; the state it was applied to is no longer to be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FoldError {
     /// Offsets are dense.

@@ -1,7 +1,7 @@
 //! Holding: whether somebody has, over a whole reach and for a whole span, what he would give or take.
 //!
-//! Judged by the same walk as every check, at each place of the reach: the scope itself, and below a folder an imaginary
-//! folder and an imaginary object, one and two levels down, without grants of their own.
+//! Judged by the same walk as every check, at each place of the reach: the scope itself, and below a folder
+//! an imaginary folder and an imaginary object, one and two levels down, without grants of their own.
 
 use crate::{
     Caller, Lacking, Policy, Span,

@@ -1,8 +1,8 @@
 //! From ids to dense indexes and back.
 //!
 //! The index is a hash table that grows one bucket at a time (linear hashing) over a paged vector, so that neither a
-//! clone nor the growth at a million ids is ever a pause. Ids are UUIDs the server gave: nobody chooses them to collide,
-//! so a fast fixed hash does. Names that people choose are kept in ordered maps instead.
+//! clone nor the growth at a million ids is ever a pause. Ids are UUIDs the server gave: nobody chooses them
+//! to collide, so a fast fixed hash does. Names that people choose are kept in ordered maps instead.
 
 use crate::{ix::THINGS_MAX, pages::Paged};
 use smallvec::SmallVec;

@@ -1,7 +1,7 @@
 //! Passwords: what is acceptable, and hashing off the async threads, bounded.
 //!
-//! 8 to 256 characters of any kind, at most 1,024 bytes, not the username; nothing is normalised, folded or trimmed: the
-//! bytes that were set are the bytes that count.
+//! 8 to 256 characters of any kind, at most 1,024 bytes, not the username; nothing is normalised, folded or
+//! trimmed: the bytes that were set are the bytes that count.
 
 use crate::{config::SignInLimits, error::IdentityError, seal::random, secret::SecretText};
 use argon2::{

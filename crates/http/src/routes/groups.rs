@@ -112,7 +112,8 @@ pub(crate) async fn remove_member(ask: Ask, body: NoBody) -> Answered<()> {
     let control = &ask.app.control;
     let group = control.resolve_group(&ask.policy, ask.named("id"));
     let user = control.resolve_user(&ask.policy, ask.named("user"));
-    let leaves = matches!((group, user), (Some(group), Some(user)) if user == ask.user && ask.policy.is_member(group, user));
+    let is_his = |group, user| ask.policy.is_member(group, user) && user == ask.user;
+    let leaves = matches!((group, user), (Some(group), Some(user)) if is_his(group, user));
     if !leaves {
         // Without the key all groups and users are alike, there or not.
         ask.require("core.group.manage", Scope::Global)?;

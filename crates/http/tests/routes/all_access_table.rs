@@ -1,3 +1,5 @@
+//! The access table as text, committed, and every row of it asked without and with what it needs.
+
 use crate::support::{Api, Reply};
 use charter_http::{ACCESS_TABLE, Gate, Row, TypeKey};
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Wrong input of every kind: refused with a stable code that names the field, nothing appended, still answering.
+
 use crate::support::{Api, catalog};
 use charter_http::{ACCESS_TABLE, BODY_BYTES_MAX, Gate};
 use serde_json::{Value, json};

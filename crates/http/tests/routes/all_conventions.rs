@@ -1,3 +1,5 @@
+//! What holds for every route: policy versions, cursors, `If-Match`, idempotency keys, headers.
+
 use crate::support::Api;
 use charter_control::Config;
 use serde_json::{Value, json};

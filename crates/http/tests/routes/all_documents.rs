@@ -1,3 +1,5 @@
+//! The committed documents of the API: they are what the server says.
+
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
 

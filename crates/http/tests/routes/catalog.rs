@@ -1,3 +1,5 @@
+//! `/catalog`: permissions and object types, registered by documents.
+
 use crate::support::{Api, catalog};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! `/events`: the log as it is read.
+
 use crate::support::Api;
 use serde_json::Value;
 

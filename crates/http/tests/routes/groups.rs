@@ -1,3 +1,5 @@
+//! `/groups` and their members.
+
 use crate::support::Api;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! `/objects`: everything that can be granted on.
+
 use crate::support::Api;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! The questions: check, batch, effective, who can, where.
+
 use crate::support::Api;
 use serde_json::{Value, json};
 

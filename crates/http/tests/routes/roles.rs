@@ -1,3 +1,5 @@
+//! `/roles`: sets of permissions, edited as a whole.
+
 use crate::support::Api;
 use serde_json::{Value, json};
 

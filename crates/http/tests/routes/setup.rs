@@ -1,3 +1,5 @@
+//! `/setup`: the first administrator, once.
+
 use crate::support::{Api, PASSWORD};
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! `/user/me`: what a caller sees and changes of himself.
+
 use crate::support::{Api, PASSWORD};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! `/users`: people and services, seen from outside.
+
 use crate::support::{Api, PASSWORD};
 use serde_json::{Value, json};
 

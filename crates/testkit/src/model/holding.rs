@@ -124,7 +124,8 @@ impl World {
             && (self.breaks(Mutation::HoldingNeedsWildcardOnly) || keys.all(|held| held))
     }
 
-    /// Whether a live allow of the user's, on the place's chain and reaching it, or global, gives a wildcard above this.
+    /// Whether a live allow of the user's, on the place's chain and reaching it, or global, gives a wildcard
+    /// above this.
     fn has_wildcard(&self, user: UserId, item: &Pattern, place: Place, now: Timestamp) -> bool {
         let chain = self.chain(place);
         let is_folder = match place {

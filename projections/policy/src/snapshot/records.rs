@@ -1,5 +1,5 @@
-//! The records of a snapshot: plain fields in flat lists. Types of events that leave members out, or tag themselves, are
-//! for JSON and have a record of their own here.
+//! The records of a snapshot: plain fields in flat lists. Types of events that leave members out, or tag
+//! themselves, are for JSON and have a record of their own here.
 
 use crate::{
     UserStatus,

@@ -1,5 +1,5 @@
-//! What is known, area by area: hot arrays the walk reads, apart from cold facts that are only shown. Each area owns its
-//! own indexes; the fold keeps them together. Must not know events.
+//! What is known, area by area: hot arrays the walk reads, apart from cold facts that are only shown. Each
+//! area owns its own indexes; the fold keeps them together. Must not know events.
 
 pub(crate) mod catalog;
 pub(crate) mod credentials;
