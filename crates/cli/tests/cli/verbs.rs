@@ -1,8 +1,6 @@
 //! Every verb against a real server: exit code, stdout, stderr.
 
-mod support;
-
-use support::{Home, PASSWORD, Server, masked};
+use crate::support::{Home, PASSWORD, Server, finish, masked};
 
 const CATALOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/minecraft.yaml");
 
@@ -87,7 +85,7 @@ fn a_token_speaks_for_its_owner_until_it_is_revoked() {
     let robot = Home::at(&server);
     let with_token = |args: &[&str]| {
         let mut command = robot.command();
-        support::finish(command.env("CHARTER_TOKEN", &secret).args(args), "")
+        finish(command.env("CHARTER_TOKEN", &secret).args(args), "")
     };
     assert_eq!(with_token(&["whoami", "-o", "name"]).stdout, "ada\n");
     let file = robot.file("token", &format!("{secret}\n"));

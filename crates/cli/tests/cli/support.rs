@@ -1,5 +1,4 @@
 //! What the tests of the program share: a home of its own for each test, a server process, and what a run printed.
-#![expect(dead_code, reason = "no test file uses all of it")]
 
 use std::{
     io::{BufRead, BufReader, Write},

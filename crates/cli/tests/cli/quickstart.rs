@@ -1,10 +1,8 @@
 //! README.md's quickstart, run as printed against a real server: every `console` block, command by command, output
 //! included. `UPDATE_README=1` writes what came into the README instead of comparing.
 
-mod support;
-
+use crate::support::{Home, Server, finish, masked};
 use std::{fs, process::Command};
-use support::{Home, Server, finish, masked};
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -1,8 +1,6 @@
 //! The program without a server: parsing, contexts, scenario files, completions, exit codes.
 
-mod support;
-
-use support::{Home, finish};
+use crate::support::{Home, finish};
 
 const HOLDS: &str = "
 name: nearest wins
