@@ -40,8 +40,8 @@ impl SqliteStore {
         let lock = place.lock()?;
         let options = writing(place);
         let mut connection = connect_first(&options, place).await?;
-        check_version(&mut connection).await?;
         let found = schema::check(&mut connection, place).await?;
+        check_version(&mut connection).await?;
         schema::migrate(&mut connection, found).await?;
         make_installation(&mut connection).await?;
         let readers = pool(place);
@@ -60,8 +60,8 @@ impl SqliteStore {
             return Err(place.not_ours("there is no `charter.db` in it"));
         }
         let mut connection = connect_first(&reading(place), place).await?;
-        check_version(&mut connection).await?;
         let found = schema::check(&mut connection, place).await?;
+        check_version(&mut connection).await?;
         if found < schema::KNOWN {
             return Err(
                 place.not_ours(format!("its schema {found} is older than this build; start the server once"))
