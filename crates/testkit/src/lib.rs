@@ -9,6 +9,7 @@
 )]
 
 pub mod clock;
+pub mod grant;
 pub mod history;
 pub mod ids;
 pub mod model;
@@ -17,6 +18,7 @@ pub mod rng;
 pub mod workload;
 
 pub use clock::at;
-pub use history::{GrantSpec, History, to_group, to_user};
+pub use grant::{GrantSpec, to_group, to_user};
+pub use history::History;
 pub use ids::SequentialIds;
 pub use rng::Rng;
