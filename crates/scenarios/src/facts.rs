@@ -211,7 +211,7 @@ impl Writer {
             inherits: entry.inherits,
         });
         if let (Some(owner), Some(role)) = (owner, self.owner_role) {
-            let grant = self.grant_id(GrantName::of_owner(&name), |reason| refused(reason))?;
+            let grant = self.grant_id(GrantName::of_owner(&name), refused)?;
             self.push(GrantIssued {
                 grant,
                 subject: Subject::User(owner),

@@ -15,8 +15,8 @@ pub enum InvalidWord {
     Object(String),
     /// Not a name with colons.
     #[error(
-        "`{0}` is not a valid name of a grant: it takes 1 to 128 of `a-z`, `0-9`, `_`, `.`, `-` and `:`, and begins with \
-         a letter or digit"
+        "`{0}` is not a valid name of a grant: it takes 1 to 128 of `a-z`, `0-9`, `_`, `.`, `-` and `:`, and \
+         begins with a letter or digit"
     )]
     Grant(String),
     /// A part of it is no name.

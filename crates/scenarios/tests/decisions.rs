@@ -1,4 +1,5 @@
 //! The repository's own scenarios hold, and a scenario that does not hold says so with its place and its walk.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_scenarios::{Format, Outcome, Report, parse, run};
 
@@ -50,7 +51,8 @@ fn differing(questions: &str) -> Report {
 fn a_wrong_expectation_is_shown_with_what_came_and_why() {
     for (questions, shown) in [
         (
-            "checks:\n  - {user: a, permission: m.s.x, on: server:s, expect: allow}\n  - {user: b, permission: m.s.x, on: server:s, expect: {verdict: allow, grants: []}}\n",
+            "checks:\n  - {user: a, permission: m.s.x, on: server:s, expect: allow}\n\
+             \x20 - {user: b, permission: m.s.x, on: server:s, expect: {verdict: allow, grants: []}}\n",
             "differs file.yaml: facts (1 of 2 differ)
 file.yaml:10: checks[1]: may b do m.s.x on server:s?
   expected  allow, by []

@@ -1,4 +1,5 @@
 //! What the model refuses, a file is refused for: with the file, the line and the reason.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use charter_scenarios::{FILE_BYTES_MAX, FILE_SCENARIOS_MAX, Format, Outcome, parse, run};
 
@@ -50,7 +51,8 @@ fn the_scenario_all_of_this_starts_from_is_accepted() {
         "{name: x, to: user:b, keys: [m.s.x], on: folder:f, affects: children_only, child_types: objects}",
         "{name: x, to: user:a, keys: [m.s.p], effect: deny}",
         "{name: x, to: user:a, role: on-objects, on: server:s}",
-        "{name: 'x:y', to: user:a, role: on-platform, not_before: 2026-01-01T00:00:00Z, expires_at: 2026-01-01T00:00:01Z}",
+        "{name: 'x:y', to: user:a, role: on-platform, not_before: 2026-01-01T00:00:00Z, \
+         expires_at: 2026-01-01T00:00:01Z}",
     ] {
         let scenarios = parse("t.yaml", with(extra).as_bytes(), Format::Yaml).unwrap();
         assert_eq!(run(&scenarios[0]).outcome, Outcome::Held, "{extra}");

@@ -1,5 +1,12 @@
 //! Known-right scenarios from outside the repository: the naive model and the real fold both give every answer they
 //! expect. `CHARTER_VECTORS` names a directory of `.jsonl` files; without it there is nothing to compare with.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
 
 use charter_events::{Affects, ChildTypes, Pattern, PermissionKey, Scope, Timestamp, UserId};
 use charter_scenarios::{Format, Names, Outcome, Scenario, parse, run};

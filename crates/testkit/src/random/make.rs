@@ -214,7 +214,7 @@ impl Making {
     pub(super) fn pattern(&mut self) -> Pattern {
         if self.rng.percent(40) {
             let wide = self.rng.percent(15);
-            return parsed(if wide { WILDCARDS[0] } else { *self.rng.pick(&WILDCARDS[1..]) });
+            return parsed(WILDCARDS[if wide { 0 } else { self.rng.between(1, WILDCARDS.len() - 1) }]);
         }
         let keys = self.world.keys.clone();
         self.rng.pick(&keys).clone().into()
