@@ -5,6 +5,7 @@
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     reason = "a tool for the terminal"
 )]
 
