@@ -149,7 +149,8 @@ access_table! {
     write  POST   "/api/v1/users/{id}/restore", Key("core.user.delete"), [], users::restore;
     write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
 
-    read   GET    "/api/v1/permissions", Key("core.permission.read"), ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;
+    read   GET    "/api/v1/permissions", Key("core.permission.read"),
+           ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;
     write  PUT    "/api/v1/catalog/{namespace}", Key("core.module.install"), [], permissions::apply;
 
     read   GET    "/api/v1/roles", Key("core.role.read"), ["limit", "cursor", "scope"], roles::list;
@@ -177,7 +178,8 @@ access_table! {
     write  POST   "/api/v1/objects/{type}/{id}/inheritance", Key("core.grant.manage"), [], objects::set_inheritance;
     read   GET    "/api/v1/objects/{type}/{id}/access", Key("core.grant.read"), ["limit", "cursor"], sharing::access;
 
-    read   GET    "/api/v1/grants", Key("core.grant.read"), ["limit", "cursor", "subject", "scope", "role"], grants::list;
+    read   GET    "/api/v1/grants", Key("core.grant.read"),
+           ["limit", "cursor", "subject", "scope", "role"], grants::list;
     write  POST   "/api/v1/grants", Key("core.grant.manage"), [], grants::issue;
     read   GET    "/api/v1/grants/{id}", Key("core.grant.read"), [], grants::get;
     write  DELETE "/api/v1/grants/{id}", SelfOnly, [], grants::revoke;

@@ -13,9 +13,12 @@ use charter_store::StoreError;
 /// How long a client should wait before it asks again, in seconds.
 const RETRY_SECONDS: &str = "1";
 
-/// Why a request was not answered.
+/// Why a request was not answered. Boxed: it travels in the error of nearly every function here.
 #[derive(Debug, Clone)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Told>);
+
+#[derive(Debug, Clone)]
+struct Told {
     status: StatusCode,
     code: &'static str,
     detail: Option<String>,
@@ -32,7 +35,7 @@ pub(crate) struct ProblemCode(pub(crate) &'static str);
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Told {
             status,
             code,
             detail: Some(detail.into()),
@@ -41,32 +44,32 @@ impl Problem {
             more: false,
             objects: Vec::new(),
             headers: Vec::new(),
-        }
+        }))
     }
 
     pub(crate) fn of(mut self, field: &str) -> Self {
-        self.field = (!field.is_empty()).then(|| field.to_owned());
+        self.0.field = (!field.is_empty()).then(|| field.to_owned());
         self
     }
 
     fn with(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.headers.push((name, HeaderValue::from_static(value)));
+        self.0.headers.push((name, HeaderValue::from_static(value)));
         self
     }
 
     #[cfg(test)]
-    pub(crate) const fn status(&self) -> StatusCode {
-        self.status
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.status
     }
 
     #[cfg(test)]
-    pub(crate) const fn code(&self) -> &'static str {
-        self.code
+    pub(crate) fn code(&self) -> &'static str {
+        self.0.code
     }
 
     #[cfg(test)]
     pub(crate) fn field(&self) -> Option<&str> {
-        self.field.as_deref()
+        self.0.field.as_deref()
     }
 
     /// No such thing, or none the caller may know of: word for word the same.
@@ -108,14 +111,14 @@ impl Problem {
     pub(crate) fn forbidden(key: &str) -> Self {
         let mut problem =
             Self::new(StatusCode::FORBIDDEN, "forbidden", format!("permission `{key}` is needed"));
-        problem.missing.push(key.to_owned());
+        problem.0.missing.push(key.to_owned());
         problem
     }
 
     pub(crate) fn token_too_narrow(key: &str) -> Self {
         let detail = format!("the token does not reach permission `{key}`");
         let mut problem = Self::new(StatusCode::FORBIDDEN, "token_too_narrow", detail);
-        problem.missing.push(key.to_owned());
+        problem.0.missing.push(key.to_owned());
         problem
     }
 
@@ -212,10 +215,10 @@ impl From<Refusal> for Problem {
             Class::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
         };
         let mut problem = Self::new(status, refusal.code.as_str(), refusal.detail);
-        problem.field = refusal.field.map(|field| member(&field).to_owned());
-        problem.missing = refusal.missing;
-        problem.more = refusal.more;
-        problem.objects = refusal.objects.iter().map(ToString::to_string).collect();
+        problem.0.field = refusal.field.map(|field| member(&field).to_owned());
+        problem.0.missing = refusal.missing;
+        problem.0.more = refusal.more;
+        problem.0.objects = refusal.objects.iter().map(ToString::to_string).collect();
         problem
     }
 }
@@ -250,7 +253,10 @@ impl From<IdentityError> for Problem {
             IdentityError::Invalid { field, code, detail } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).of(field)
             }
-            IdentityError::Wrong { what } => Self::new(StatusCode::FORBIDDEN, "wrong_secret", shown).of(what),
+            IdentityError::Wrong { what } => {
+                let member = if what == "password" { "current" } else { "code" };
+                Self::new(StatusCode::FORBIDDEN, "wrong_secret", shown).of(member)
+            }
             IdentityError::TooManyAttempts { retry_after_seconds } => Self::too_many(retry_after_seconds),
         }
     }
@@ -280,7 +286,7 @@ impl Problem {
     fn too_many(seconds: u64) -> Self {
         let mut problem =
             Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", "too many attempts, wait a while");
-        problem.headers.push((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))));
+        problem.0.headers.push((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))));
         problem
     }
 }
@@ -315,24 +321,25 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let told = *self.0;
         let body = ProblemBody {
             kind: "about:blank".to_owned(),
-            title: self.status.canonical_reason().unwrap_or("Error").to_owned(),
-            status: self.status.as_u16(),
-            code: self.code.to_owned(),
-            detail: self.detail,
-            field: self.field,
-            missing: self.missing,
-            more: self.more,
-            objects: self.objects,
+            title: told.status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: told.status.as_u16(),
+            code: told.code.to_owned(),
+            detail: told.detail,
+            field: told.field,
+            missing: told.missing,
+            more: told.more,
+            objects: told.objects,
         };
         let text = serde_json::to_vec(&body).unwrap_or_default();
         let mut response =
-            (self.status, [(header::CONTENT_TYPE, "application/problem+json")], text).into_response();
-        for (name, value) in self.headers {
+            (told.status, [(header::CONTENT_TYPE, "application/problem+json")], text).into_response();
+        for (name, value) in told.headers {
             response.headers_mut().append(name, value);
         }
-        response.extensions_mut().insert(ProblemCode(self.code));
+        response.extensions_mut().insert(ProblemCode(told.code));
         response
     }
 }

@@ -68,7 +68,8 @@ async fn it_answers_and_ends_when_told() {
 async fn what_is_being_answered_when_it_is_told_to_end_is_answered() {
     let mut server = server().await;
     let mut stream = server.open().await;
-    let head = b"POST /api/v1/session HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{";
+    let head = b"POST /api/v1/session HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
+        content-type: application/json\r\ncontent-length: 2\r\n\r\n{";
     stream.write_all(head).await.unwrap();
     server.answers().await;
     server.stop.take().unwrap().send(()).unwrap();

@@ -130,7 +130,8 @@ pub(crate) fn effective(
     let who = about(ask, user, scope).map_err(|problem| if knows { problem } else { hidden() })?;
     let mut entries = ask.policy.effective(who.user.unwrap_or(NOBODY), scope, ask.now);
     let allowed = entries.iter().any(|entry| entry.state == EffectiveState::Allowed);
-    if !knows && !(who.himself && allowed) {
+    let may_know = knows || (who.himself && allowed);
+    if !may_know {
         return Err(hidden());
     }
     for entry in &mut entries {

@@ -1,3 +1,5 @@
+//! `/grants`: issued, shown, listed, revoked.
+
 use crate::support::Api;
 use serde_json::{Value, json};
 
@@ -21,7 +23,7 @@ async fn a_grant_is_issued_shown_listed_and_revoked() {
     for path in
         ["/grants?subject=user:bob", "/grants?role=ops-role", "/grants?scope=folder:eu&subject=user:bob"]
     {
-        assert_eq!(api.admin("GET", path, Value::Null).await.ok(200).ids("items"), [id.clone()], "{path}");
+        assert_eq!(api.admin("GET", path, Value::Null).await.ok(200).ids("items"), [id.as_str()], "{path}");
     }
     for path in
         ["/grants?role=no-role", "/grants?subject=group:none", "/grants?scope=global&subject=user:bob"]

@@ -1,15 +1,10 @@
 //! The API, route by route: in process, through the router, on a store in memory. Files are named by the path they
 //! are about; what holds for all routes is in the files beginning with `all_`.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod all_access_table;
 mod all_bad_input;
+mod all_bodies;
 mod all_conventions;
 mod all_documents;
 mod all_hiding;

@@ -91,10 +91,15 @@ async fn the_sharing_screen_shows_own_and_inherited_entries_and_the_state_of_eac
     api.admin("POST", "/groups", json!({"slug": "ops"})).await.ok(201);
     api.give("group:ops", &["minecraft.server.restart", "minecraft.server.read"], "folder:eu").await;
     api.give("user:bob", &["minecraft.server.read"], "server:s1").await;
-    let deny = |subject: &str| json!({"subject": subject, "permissions": ["minecraft.server.restart"], "scope": "server:s1", "effect": "deny"});
+    let deny = |subject: &str| {
+        let keys = ["minecraft.server.restart"];
+        json!({"subject": subject, "permissions": keys, "scope": "server:s1", "effect": "deny"})
+    };
     api.admin("POST", "/grants", deny("user:carol")).await.ok(201);
     api.admin("POST", "/grants", deny("group:ops")).await.ok(201);
-    let unreaching = json!({"subject": "user:carol", "permissions": ["minecraft.server.read"], "scope": "folder:eu", "affects": "self_only"});
+    let keys = ["minecraft.server.read"];
+    let unreaching =
+        json!({"subject": "user:carol", "permissions": keys, "scope": "folder:eu", "affects": "self_only"});
     api.admin("POST", "/grants", unreaching).await.ok(201);
 
     let screen = api.admin("GET", "/objects/server/s1/access", Value::Null).await.ok(200);

@@ -3,6 +3,11 @@
 use crate::support::Api;
 use serde_json::{Value, json};
 
+fn denied() -> Value {
+    let keys = ["minecraft.server.restart"];
+    json!({"subject": "user:bob", "permissions": keys, "scope": "server:s1", "effect": "deny"})
+}
+
 async fn prepared() -> (Api, String) {
     let api = Api::furnished().await;
     let bob = api.user("bob").await;
@@ -32,7 +37,7 @@ async fn a_check_says_whether_and_why() {
     let seen = api.admin("POST", "/check", seen).await.ok(200);
     assert_eq!(seen.body["scope"]["object"]["external_id"], "eu");
 
-    let deny = json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1", "effect": "deny"});
+    let deny = denied();
     api.admin("POST", "/grants", deny).await.ok(201);
     let answer = api.by(&bob, "POST", "/check", question).await.ok(200);
     assert_eq!((&answer.body["verdict"], &answer.body["subject"]), (&json!("deny"), &json!("user")));
@@ -121,6 +126,15 @@ async fn allowed_objects_are_those_a_check_allows() {
     );
     let all = api.admin("POST", "/allowed-objects", question).await.ok(200);
     assert_eq!((&all.body["all"], all.texts("objects", "external_id").len()), (&json!(true), 2));
+    let page = |cursor: Option<&str>| {
+        let (permission, of) = ("minecraft.server.restart", "server");
+        json!({"permission": permission, "type": of, "limit": 1, "cursor": cursor})
+    };
+    let first = api.admin("POST", "/allowed-objects", page(None)).await.ok(200);
+    let second = api.admin("POST", "/allowed-objects", page(first.body["next"].as_str())).await.ok(200);
+    assert_eq!(first.texts("objects", "external_id"), ["s1"]);
+    assert_eq!(second.texts("objects", "external_id"), ["s2"]);
+    assert_eq!(second.body.get("next"), None);
     let boat = json!({"permission": "minecraft.server.restart", "type": "boat"});
     api.admin("POST", "/allowed-objects", boat).await.refused(422, "unknown_object_type");
     let ada = json!({"user": "ada", "permission": "minecraft.server.restart", "type": "server"});
@@ -130,7 +144,7 @@ async fn allowed_objects_are_those_a_check_allows() {
 #[tokio::test]
 async fn effective_gives_each_key_one_of_three_states() {
     let (api, bob) = prepared().await;
-    let deny = json!({"subject": "user:bob", "permissions": ["minecraft.server.restart"], "scope": "server:s1", "effect": "deny"});
+    let deny = denied();
     api.admin("POST", "/grants", deny).await.ok(201);
     for (secret, question) in
         [(&bob, json!({"object": "server:s1"})), (&api.admin, json!({"user": "bob", "object": "server:s1"}))]

@@ -11,7 +11,7 @@ async fn the_first_administrator_is_made_once_with_the_printed_code() {
     let with = |code: &str| json!({"code": code, "username": "ada", "password": PASSWORD});
     let head = api.head();
     let wrong = api.call("POST", "/setup").json(&with("AAAAA-AAAAA")).send().await;
-    wrong.refused(403, "wrong_secret");
+    assert_eq!(wrong.refused(403, "wrong_secret").body["field"], "code");
     api.unchanged_since(head);
 
     let made = api.call("POST", "/setup").json(&with(&code)).send().await.ok(201);

@@ -78,7 +78,7 @@ async fn a_new_password_ends_the_other_sessions_and_keeps_this_one() {
     let change = |current: &str, new: &str| json!({"current": current, "new": new});
     let head = api.head();
     let wrong = api.admin("PUT", "/user/me/password", change("wrong wrong", "another good one")).await;
-    wrong.refused(403, "wrong_secret");
+    assert_eq!(wrong.refused(403, "wrong_secret").body["field"], "current");
     api.unchanged_since(head);
     api.admin("PUT", "/user/me/password", change(PASSWORD, "another good one")).await.ok(204);
     api.admin("GET", "/user/me", Value::Null).await.ok(200);
