@@ -1,16 +1,12 @@
 //! Accounts: the first one, their names, their end, their recovery.
 
 use super::house::{House, meta};
-use crate::{
-    AuthError, Authenticated, IdentityError, NewToken, NewUser, ProfilePatch, RecoveryOf, SecretText,
-    SignInError,
-};
-use charter_commands::{ReactivateUser, ScheduleDeletion, SuspendUser};
+use crate::{Authenticated, IdentityError, NewUser, ProfilePatch, RecoveryOf, SecretText, SignInError};
+use charter_commands::{ScheduleDeletion, SuspendUser};
 use charter_events::{DisplayName, Profile, UserId, UserKind};
 use charter_policy::{Caller, UserStatus};
 use charter_store::SecretStore;
 use charter_testkit::ids::shown;
-use std::time::Duration;
 
 pub(super) const PASSWORD: &str = "correct horse battery";
 
