@@ -12,9 +12,10 @@ use charter_store_sqlite::{Access, SqliteStore};
 use std::{path::Path, sync::Arc};
 use tokio::task::JoinSet;
 
-async fn start(folder: &Path) -> (Arc<dyn Store>, Started) {
-    let store: Arc<dyn Store> = SqliteStore::open(folder, Access::Server).await.unwrap();
-    let started = Control::start(Arc::clone(&store), quiet(StandingClock::new())).await.unwrap();
+async fn start(folder: &Path) -> (Arc<SqliteStore>, Started) {
+    let store = SqliteStore::open(folder, Access::Server).await.unwrap();
+    let log: Arc<dyn Store> = store.clone();
+    let started = Control::start(log, quiet(StandingClock::new())).await.unwrap();
     (store, started)
 }
 
@@ -41,7 +42,7 @@ async fn a_file_keeps_what_64_callers_were_answered_and_a_restart_gives_the_same
     assert_eq!(control.verify_log().await.unwrap(), control.head());
     let (digest, head) = (control.policy().digest(), control.head());
     control.shutdown().await;
-    drop(store);
+    store.close().await;
 
     let (_store, Started { control, setup_code, from_snapshot }) = start(folder.path()).await;
     assert!(setup_code.is_none());
