@@ -102,7 +102,8 @@ impl Server {
             rest.split_whitespace().next().map(str::to_owned)
         };
         if let Some(address) = after("http://127.0.0.1:") {
-            self.url = format!("http://127.0.0.1:{}", address.trim_end_matches(|c: char| !c.is_ascii_digit()));
+            self.url =
+                format!("http://127.0.0.1:{}", address.trim_end_matches(|c: char| !c.is_ascii_digit()));
         }
         self.setup_code = after("setup code:");
     }

@@ -41,7 +41,8 @@ async fn slugs_of_groups(caller: &Caller) -> BTreeSet<String> {
     let mut slugs = BTreeSet::new();
     let mut cursor = String::new();
     loop {
-        let page = caller.get(&format!("/api/v1/groups?limit=500{cursor}")).await.unwrap().expect(200).unwrap();
+        let page =
+            caller.get(&format!("/api/v1/groups?limit=500{cursor}")).await.unwrap().expect(200).unwrap();
         for group in page.body["items"].as_array().unwrap() {
             slugs.insert(group["slug"].as_str().unwrap().to_owned());
         }
@@ -65,7 +66,12 @@ async fn kill_at_any_moment_loses_no_acknowledged_command() {
         let callers: Vec<_> = (0..CALLERS)
             .map(|number| {
                 let name = format!("g{round}-{number}");
-                tokio::spawn(create_groups(caller.clone(), name, Arc::clone(&stop), Arc::clone(&acknowledged)))
+                tokio::spawn(create_groups(
+                    caller.clone(),
+                    name,
+                    Arc::clone(&stop),
+                    Arc::clone(&acknowledged),
+                ))
             })
             .collect();
         // Spread over the round without a clock: any moment will do, and a failing round can be repeated.
@@ -82,8 +88,17 @@ async fn kill_at_any_moment_loses_no_acknowledged_command() {
     let present = slugs_of_groups(&caller).await;
     let acknowledged = acknowledged.lock().unwrap().clone();
     let lost: Vec<_> = acknowledged.difference(&present).collect();
-    assert!(lost.is_empty(), "{} of {} acknowledged commands are lost: {lost:?}", lost.len(), acknowledged.len());
-    assert!(acknowledged.len() >= rounds, "only {} commands in {rounds} rounds: nothing was tested", acknowledged.len());
+    assert!(
+        lost.is_empty(),
+        "{} of {} acknowledged commands are lost: {lost:?}",
+        lost.len(),
+        acknowledged.len()
+    );
+    assert!(
+        acknowledged.len() >= rounds,
+        "only {} commands in {rounds} rounds: nothing was tested",
+        acknowledged.len()
+    );
     server.stop().unwrap();
     let verify = command(data.path()).unwrap().arg("verify").output().unwrap();
     assert!(verify.status.success(), "{}", String::from_utf8_lossy(&verify.stderr));

@@ -23,7 +23,12 @@ async fn what_was_acknowledged_is_there_after_an_orderly_stop() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path()).await.unwrap();
     let admin = server.set_up().await.unwrap();
-    let made = admin.post("/api/v1/groups", &json!({"slug": "ops", "name": "Ops"})).await.unwrap().expect(201).unwrap();
+    let made = admin
+        .post("/api/v1/groups", &json!({"slug": "ops", "name": "Ops"}))
+        .await
+        .unwrap()
+        .expect(201)
+        .unwrap();
     server.stop().unwrap();
 
     let server = Server::start(data.path()).await.unwrap();
@@ -39,13 +44,17 @@ async fn flip_a_byte(data: &std::path::Path, offset: i64) {
     use sqlx::Connection;
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(data.join("charter.db"));
     let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
-    let triggers: Vec<(String,)> = sqlx::query_as("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
+    let triggers: Vec<(String,)> =
+        sqlx::query_as("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
     assert!(!triggers.is_empty(), "the log refuses changes");
     for (name,) in triggers {
-        sqlx::query(sqlx::AssertSqlSafe(format!("DROP TRIGGER {name}"))).execute(&mut connection).await.unwrap();
+        sqlx::query(sqlx::AssertSqlSafe(format!("DROP TRIGGER {name}")))
+            .execute(&mut connection)
+            .await
+            .unwrap();
     }
     let (mut payload,): (Vec<u8>,) = sqlx::query_as("SELECT payload FROM events WHERE \"offset\" = $1")
         .bind(offset)
@@ -85,7 +94,12 @@ async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_a
     let admin = server.set_up().await.unwrap();
     for number in 0..300 {
         let slug = format!("g{number}");
-        admin.post("/api/v1/groups", &json!({"slug": slug, "name": slug})).await.unwrap().expect(201).unwrap();
+        admin
+            .post("/api/v1/groups", &json!({"slug": slug, "name": slug}))
+            .await
+            .unwrap()
+            .expect(201)
+            .unwrap();
     }
     server.stop().unwrap();
     flip_a_byte(data.path(), 30).await;

@@ -72,7 +72,7 @@ payload! {
 }
 
 payload! {
-    /// A scheduled deletion was called off; the account works again.
+    /// A scheduled deletion was called off; the account stands where it stood before.
     UserDeletionCancelled {
         /// The user.
         user: UserId,
