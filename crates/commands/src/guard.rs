@@ -93,7 +93,7 @@ guards! {
     ExternalIdNeedsCreate,
     /// Change a user's names or address: hold the content of every allow grant of his and of his groups.
     HoldToRename,
-    /// Reset or issue another's credential: the same.
+    /// Reset, take away or issue another's credential: the same.
     HoldToReset,
     /// One's own lasting credential needs a holding that lasts.
     OwnCredentialLasts,
@@ -103,6 +103,8 @@ guards! {
     TouchAdministrator,
     /// Reactivate or restore one: be one without end.
     RestoreAdministrator,
+    /// A deletion leaves time to be undone, unless an administrator for good says otherwise.
+    GraceToRestore,
     /// A user who owns objects stays.
     OwnsNothing,
     /// No two users share a name; no two roles, groups or objects a name of their kind.

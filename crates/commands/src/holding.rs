@@ -93,7 +93,7 @@ pub(crate) fn items<'a>(keys: impl IntoIterator<Item = &'a PermissionKey>) -> Ve
     keys.into_iter().map(|key| Pattern::from(key.clone())).collect()
 }
 
-fn lacks(lacking: &Lacking) -> Refusal {
+pub(crate) fn lacks(lacking: &Lacking) -> Refusal {
     let (code, detail) = if lacking.outlives {
         (Code::OutlivesHolder, "you hold this now, but not for as long as it would last")
     } else {

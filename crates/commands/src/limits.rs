@@ -31,6 +31,8 @@ pub struct Limits {
     pub user_tokens: usize,
     /// Items in one token's mask.
     pub mask_items: usize,
+    /// Microseconds between scheduling a deletion and erasing, at the least, but for an administrator for good.
+    pub deletion_grace_micros_min: i64,
     /// Grants whose passed end one command records.
     pub expired_grants: usize,
 }
@@ -52,6 +54,7 @@ impl Default for Limits {
             type_aliases: 100,
             user_tokens: 100,
             mask_items: 100,
+            deletion_grace_micros_min: 24 * 60 * 60 * 1_000_000,
             expired_grants: 10_000,
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     Because, Decision, EffectiveEntry, EffectiveState, Policy, Verdict,
     entries::Given,
-    ix::{GrantIx, SubjectIx},
+    ix::{GrantIx, ObjectIx, SubjectIx},
     sorted::Sorted,
     walk::{Asker, Place, Walk, subjects},
 };
@@ -89,16 +89,22 @@ impl Policy {
     /// The next moment after `now` at which a grant of the user's own or his groups' begins or ends: until then his
     /// answers change only with a new version.
     pub fn valid_until(&self, user: UserId, now: Timestamp) -> Option<Timestamp> {
-        self.changes_after(self.asker_or_not(user)?, now).into_iter().next()
+        self.changes_after(self.asker_or_not(user)?, now, |_| true).into_iter().next()
     }
 
-    /// The moments after `now` at which grants of the user's own or his groups' begin or end, in order, each once.
-    pub(crate) fn changes_after(&self, asker: Asker<'_>, now: Timestamp) -> Vec<Timestamp> {
+    /// The moments after `now` at which grants of the user's own or his groups' at scopes that count begin or end, in
+    /// order, each once.
+    pub(crate) fn changes_after(
+        &self,
+        asker: Asker<'_>,
+        now: Timestamp,
+        counts: impl Fn(ObjectIx) -> bool,
+    ) -> Vec<Timestamp> {
         let mut moments = Vec::new();
         for subject in subjects(asker) {
             let timed = self.grants.timed.from(&(subject, GrantIx(0)));
             for (_, ix) in timed.take_while(|(addressed, _)| *addressed == subject) {
-                let Some(grant) = self.grants.get(ix) else { continue };
+                let Some(grant) = self.grants.get(ix).filter(|grant| counts(grant.scope)) else { continue };
                 let ends = [Some(grant.not_before), grant.expires_at.moment()];
                 moments.extend(ends.into_iter().flatten().filter(|moment| *moment > now));
             }

@@ -151,7 +151,8 @@ impl Policy {
 
     fn digest_user(&self, facts: &mut Facts, ix: UserIx) {
         let Some(user) = self.users.get(ix) else { return };
-        facts.shown(&(user.kind, user.status, user.has_password, user.erase_at, user.sessions_ended));
+        facts.shown(&(user.kind, user.status, user.before_deletion, user.has_password));
+        facts.shown(&(user.erase_at, user.sessions_ended));
         facts.maybe(user.profile.as_ref(), |facts, profile| {
             facts.bytes(profile.sealed.as_bytes());
             let SealedProfile { username, login_name, external_id, .. } = profile;

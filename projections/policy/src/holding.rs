@@ -14,6 +14,9 @@ use charter_events::{Pattern, Reach, Scope, Timestamp, UserId};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
+/// The most later moments one guard judges: beyond them what is asked counts as not lasting.
+const MOMENTS_MAX: usize = 10_000;
+
 type Places = SmallVec<[Place; 5]>;
 
 impl Policy {
@@ -42,11 +45,24 @@ impl Policy {
             return Err(refusal(false, &lacking));
         }
         let (Span::Until(end), false) = (span, holds_everything) else { return Ok(()) };
-        let moments = self.asker(user).map_or_else(Vec::new, |asker| self.changes_after(asker, now));
-        for moment in moments.into_iter().filter(|moment| end.is_none_or(|end| *moment < end)) {
+        let mut moments = self.moments(user, scope, now);
+        moments.retain(|moment| end.is_none_or(|end| *moment < end));
+        if moments.len() > MOMENTS_MAX {
+            // Nobody needs so many; judging them all would hold up everybody else.
+            return Err(refusal(true, &content.iter().collect()));
+        }
+        for moment in moments {
             lacking.extend(self.lacking(user, content, scope, reach, moment));
         }
         if lacking.is_empty() { Ok(()) } else { Err(refusal(true, &lacking)) }
+    }
+
+    /// The later moments at which what a user holds at a scope may change: grants elsewhere say nothing there.
+    fn moments(&self, user: UserId, scope: Scope, now: Timestamp) -> Vec<Timestamp> {
+        let Some(asker) = self.asker(user) else { return Vec::new() };
+        let scopes = self.place(scope).into_iter().flat_map(|place| self.scopes(place));
+        let chain: BTreeSet<_> = scopes.filter_map(|scope| scope.object.some()).collect();
+        self.changes_after(asker, now, |scope| scope.some().is_none_or(|scope| chain.contains(&scope)))
     }
 
     /// Every item of content a user does not hold over a reach at one moment, in byte order.

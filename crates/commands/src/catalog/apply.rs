@@ -11,7 +11,7 @@ use charter_events::{
     Event, Namespace, ObjectTypeDefinition, ObjectTypesRegistered, PermissionDefinition, PermissionKey,
     PermissionsDeprecated, PermissionsRegistered,
 };
-use charter_policy::Policy;
+use charter_policy::{Policy, Span};
 
 /// Registers one namespace's keys, object types and aliases as a whole document. A key that is missing becomes
 /// deprecated; types and aliases stay. The same document again changes nothing.
@@ -27,7 +27,7 @@ pub struct ApplyCatalog {
 
 impl Decide for ApplyCatalog {
     fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
-        require_own_namespace(policy, ctx, &self.namespace, "core.module.install")?;
+        require_own_namespace(policy, ctx, &self.namespace, "core.module.install", Span::Until(None))?;
         let permissions = document::valid_permissions(policy, ctx, self)?;
         let types = document::valid_types(policy, ctx, self, &permissions)?;
         let mut events: Vec<Event> = Vec::new();

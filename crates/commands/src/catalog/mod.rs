@@ -18,16 +18,17 @@ use charter_events::Namespace;
 use charter_policy::{Caller, Policy, Span};
 
 /// A namespace is its module's own. Others need the key and to be administrators, for standing wildcards match
-/// whatever comes; core's is declared in code and nobody's to change.
+/// whatever comes, for as long as what they change lasts; core's is declared in code and nobody's to change.
 fn require_own_namespace(
     policy: &Policy,
     ctx: &Context<'_>,
     namespace: &Namespace,
     key: &'static str,
+    span: Span,
 ) -> Result<(), Refusal> {
     require_global(policy, ctx, key)?;
     ctx.guard(Guard::AdministratorForCatalog, || match ctx.caller {
-        Caller::User { .. } => require_administrator(policy, ctx, Span::Now),
+        Caller::User { .. } => require_administrator(policy, ctx, span),
         Caller::Module(_) | Caller::System => Ok(()),
     })?;
     let foreign = |detail: String| Err(Refusal::of(Code::ForeignNamespace, "namespace", detail));

@@ -16,7 +16,7 @@ use charter_events::{
     Effect, EndedBy, Event, GrantEnded, GrantKeysRemoved, Namespace, Pattern, PermissionKey,
     PermissionsRemoved, RolePermissionsChanged,
 };
-use charter_policy::{ContentView, Policy};
+use charter_policy::{ContentView, Policy, Span};
 use std::collections::BTreeSet;
 
 /// Removes keys from the catalog; they are stripped from roles and allow grants, denies keep them.
@@ -30,7 +30,7 @@ pub struct RemovePermissions {
 
 impl Decide for RemovePermissions {
     fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
-        require_own_namespace(policy, ctx, &self.namespace, "core.module.uninstall")?;
+        require_own_namespace(policy, ctx, &self.namespace, "core.module.uninstall", Span::Now)?;
         let keys = self.valid_keys(policy, ctx)?;
         let mut events = stripped_roles(policy, &keys);
         events.extend(self.stripped_grants(policy, ctx, &keys));

@@ -8,13 +8,13 @@
 use crate::{
     Context, Decided, Guard,
     command::Decide,
-    holding::{content, grants_of_him_and_his_groups, require_all_of_his_held, require_held},
+    holding::{content, grants_of_him_and_his_groups, lacks, require_all_of_his_held},
     may::{require_global, token_too_narrow},
     refusal::{Code, Refusal},
     users::{existing, invalid_state},
 };
 use charter_events::{CredentialTokenIssued, DisplayName, Effect, Pattern, Timestamp, TokenId, UserId};
-use charter_policy::{Policy, Span};
+use charter_policy::{Caller, Policy, Span};
 
 /// Issues an API token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,14 +107,19 @@ impl IssueToken {
     ) -> Result<(), Refusal> {
         let reaches =
             |item: &Pattern| mask.is_none_or(|mask| mask.iter().any(|m| m.covers(item) || item.covers(m)));
+        let (himself, span) = (Caller::of(self.user), Span::Until(self.expires_at));
         for grant in grants_of_him_and_his_groups(policy, self.user) {
             if grant.effect == Effect::Deny || !grant.is_live(ctx.now) {
                 continue;
             }
-            let asked: Vec<_> = content(policy, &grant).into_iter().filter(|item| reaches(item)).collect();
-            match require_held(policy, ctx, &asked, grant.scope, grant.reach, Span::Until(self.expires_at)) {
-                Err(refusal) if refusal.code == Code::OutlivesHolder => return Err(refusal),
-                _ => {}
+            // Each item by itself and for the user without his token: one that is lacking today must not hide that
+            // another ends tomorrow.
+            for item in content(policy, &grant).iter().filter(|item| reaches(item)) {
+                let item = std::slice::from_ref(item);
+                match policy.require_held(&himself, item, grant.scope, grant.reach, span, ctx.now) {
+                    Err(lacking) if lacking.outlives => return Err(lacks(&lacking)),
+                    _ => {}
+                }
             }
         }
         Ok(())
@@ -125,7 +130,10 @@ impl IssueToken {
             return Err(Refusal::of(Code::NameTaken, "token", "the id is another token's"));
         }
         let maximum = ctx.limits.user_tokens;
-        if policy.tokens_of(self.user).take(maximum).count() >= maximum {
+        let works = |end: Option<Timestamp>| end.is_none_or(|end| end > ctx.now);
+        if policy.tokens_of(self.user).filter(|token| works(token.expires_at)).take(maximum).count()
+            >= maximum
+        {
             return Err(Refusal::limit("user", "tokens of one user", maximum));
         }
         Ok(())

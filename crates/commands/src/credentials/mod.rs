@@ -22,7 +22,7 @@ use charter_events::{Pattern, UserId};
 use charter_policy::Policy;
 
 /// One's own credentials need no key, but a token without a mask: a masked one must not become more than it is.
-fn require_unmasked(ctx: &Context<'_>) -> Result<(), Refusal> {
+pub(crate) fn require_unmasked(ctx: &Context<'_>) -> Result<(), Refusal> {
     ctx.guard(Guard::CredentialWithinCeiling, || match ctx.caller.ceiling() {
         Some(ceiling) if !ceiling.contains(&Pattern::all()) => Err(token_too_narrow("*")),
         _ => Ok(()),

@@ -78,7 +78,8 @@ fn require_external_id(
         }
         _ => {
             let create = [Pattern::from(known.definition.create.clone())];
-            require_held(policy, ctx, &create, Scope::Global, Reach::ALL, Span::Now)
+            // The name stays: it takes a holding that does.
+            require_held(policy, ctx, &create, Scope::Global, Reach::ALL, Span::Until(None))
                 .map_err(|refusal| Refusal { field: Some("external_id".to_owned()), ..refusal })
         }
     })?;

@@ -31,13 +31,14 @@ impl Decide for MoveObject {
     fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
         let object = object_for(policy, ctx, "object", self.object, "core.object.move")?;
         require_unchanged(ctx, object.changed_at)?;
+        require_may_create_in(policy, ctx, type_keys(policy, &object)?, self.parent)?;
+        // Only now: that it lies there already confirms the folder.
         if object.parent == self.parent {
             return Ok(Decided::nothing());
         }
-        require_may_create_in(policy, ctx, type_keys(policy, &object)?, self.parent)?;
         self.require_no_cycle(policy, ctx)?;
-        require_depth(policy, ctx, self.parent, policy.subtree_height(object.id).saturating_add(1))?;
         self.require_nothing_gained(policy, ctx, &object)?;
+        require_depth(policy, ctx, self.parent, policy.subtree_height(object.id).saturating_add(1))?;
         Ok(Decided::one(ObjectMoved { object: object.id, parent: self.parent }))
     }
 }

@@ -30,14 +30,14 @@ impl Decide for TransferObject {
     fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
         let object = object_for(policy, ctx, "object", self.object, "core.object.transfer")?;
         require_unchanged(ctx, object.changed_at)?;
+        if object.owner == Some(self.owner) {
+            return Ok(Decided::nothing());
+        }
         let scope = Scope::Object(object.id);
         ctx.guard(Guard::HoldToTransfer, || {
             require_held(policy, ctx, &[Pattern::all()], scope, Reach::ALL, Span::Until(None))
         })?;
         self.require_new_owner(policy, ctx)?;
-        if object.owner == Some(self.owner) {
-            return Ok(Decided::nothing());
-        }
         let by = EndedBy::Transfer(object.id);
         let denies = policy
             .grants_at_for(scope, Subject::User(self.owner))
@@ -61,8 +61,8 @@ impl TransferObject {
             if owner.is_active() {
                 return Ok(());
             }
-            let detail = format!("the new owner's account is {}", owner.status.as_str());
-            Err(Refusal::of(Code::InvalidState, "owner", detail))
+            // In which way it is not is for those who may read users.
+            Err(Refusal::of(Code::InvalidState, "owner", "the new owner's account is not active"))
         })
     }
 

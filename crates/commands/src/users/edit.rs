@@ -2,16 +2,18 @@
 //!
 //! Refused: `forbidden` without `core.user.edit`; `not_found`; `invalid_state` for an erased account; `not_held`,
 //! `outlives_holder` unless the caller holds, for good, what another user has and may get through the name he
-//! changes, and, whatever is edited of an administrator, is one; `name_taken`; `limit_exceeded`;
+//! changes or the password he takes away by turning somebody into a service, and, whatever is edited of an
+//! administrator, is one; `token_too_narrow` for oneself through a masked token; `name_taken`; `limit_exceeded`;
 //! `last_administrator`.
 
 use super::{existing, require_may_touch, require_names_free};
 use crate::{
-    Context, Decided, Guard, command::Decide, holding::require_all_of_his_held, may::require_global,
-    refusal::Refusal,
+    Context, Decided, Guard, command::Decide, credentials::require_unmasked,
+    holding::require_all_of_his_held, may::require_global, refusal::Refusal,
 };
 use charter_events::{
-    CredentialPasswordChanged, Event, ProfileField, SealedProfile, UserId, UserKind, UserProfileChanged,
+    CredentialPasswordChanged, CredentialSessionsEnded, Event, ProfileField, SealedProfile, UserId, UserKind,
+    UserProfileChanged,
 };
 use charter_policy::{Policy, Span, UserView};
 use std::collections::BTreeSet;
@@ -39,11 +41,19 @@ impl Decide for EditUser {
         if changed.is_empty() && kind == user.kind {
             return Ok(Decided::nothing());
         }
+        let own = ctx.caller.user() == Some(user.id);
+        if own {
+            require_unmasked(ctx)?;
+        }
         // Gateways, providers and resets go by these names: who gives somebody another one can become him.
-        if ctx.caller.user() != Some(user.id)
-            && changed.iter().any(|field| *field != ProfileField::DisplayName)
-        {
+        if !own && changed.iter().any(|field| *field != ProfileField::DisplayName) {
             ctx.guard(Guard::HoldToRename, || {
+                require_all_of_his_held(policy, ctx, user.id, Span::Until(None))
+            })?;
+        }
+        let loses_password = kind == UserKind::Service && user.has_password;
+        if !own && loses_password {
+            ctx.guard(Guard::HoldToReset, || {
                 require_all_of_his_held(policy, ctx, user.id, Span::Until(None))
             })?;
         }
@@ -56,8 +66,9 @@ impl Decide for EditUser {
         let changed = changed.into_iter().collect();
         let mut events: Vec<Event> =
             vec![UserProfileChanged { user: user.id, kind, profile, changed }.into()];
-        if kind == UserKind::Service && user.has_password {
+        if loses_password {
             events.push(CredentialPasswordChanged { user: user.id, has_password: false }.into());
+            events.push(CredentialSessionsEnded { user: user.id }.into());
         }
         Ok(Decided::events(events))
     }

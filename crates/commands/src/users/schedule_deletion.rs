@@ -1,6 +1,7 @@
 //! Stops an account; it is erased after a while, and can be restored until then.
 //!
 //! Refused: `forbidden` without `core.user.delete`; `not_found`; `invalid_time` for a moment that has passed;
+//! `not_held`, `outlives_holder` for one sooner than the shortest grace unless the caller is an administrator for good;
 //! `invalid_state`; `owns_objects`, listed as far as the caller may read them; `not_held` for an administrator's,
 //! now or later, unless the caller is one; `last_administrator`.
 
@@ -8,11 +9,12 @@ use super::{invalid_state, known, require_may_touch};
 use crate::{
     Context, Decided, Guard,
     command::Decide,
+    holding::require_administrator,
     may::{may_know, require_global},
     refusal::{Code, Refusal},
 };
 use charter_events::{CredentialSessionsEnded, ObjectId, Timestamp, UserDeletionScheduled, UserId};
-use charter_policy::{Policy, UserStatus};
+use charter_policy::{Policy, Span, UserStatus};
 
 /// Stops an account; it is erased after a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +37,10 @@ impl Decide for ScheduleDeletion {
         require_may_touch(policy, ctx, user.id)?;
         if self.erase_at <= ctx.now {
             return Err(Refusal::of(Code::InvalidTime, "erase_at", "the moment has passed already"));
+        }
+        // The grace exists so that an error can be undone; without it a deletion is as lasting as anything gets.
+        if self.erase_at < ctx.now.saturating_add_micros(ctx.limits.deletion_grace_micros_min) {
+            ctx.guard(Guard::GraceToRestore, || require_administrator(policy, ctx, Span::Until(None)))?;
         }
         match user.status {
             UserStatus::Active | UserStatus::Invited | UserStatus::Suspended => {}

@@ -11,7 +11,7 @@ fn server_of_b(h: History) -> History {
 }
 
 /// `t` is an administrator for an hour; `root` for good.
-fn with_temporary_administrator(more: impl FnOnce(History) -> History) -> World {
+pub(crate) fn with_temporary_administrator(more: impl FnOnce(History) -> History) -> World {
     World::with(|h| {
         let h = server_of_b(h).user("t").event(password("t"));
         more(h.grant("hour", to_user("t").role("administrator").until(SOON)))

@@ -11,6 +11,7 @@ mod c01_to_c08;
 mod c09_to_c16;
 mod c17_to_c24;
 mod last_administrator;
+mod lasting;
 mod random_commands;
 mod random_world;
 #[cfg(feature = "mutants")]
@@ -29,6 +30,7 @@ fn all_cases() -> Vec<(&'static str, fn())> {
         c09_to_c16::CASES,
         c17_to_c24::CASES,
         last_administrator::CASES,
+        lasting::CASES,
         rules_grants_and_roles::CASES,
         rules_objects::CASES,
         rules_catalog_and_users::CASES,

@@ -57,7 +57,7 @@ cases! {
         w.refused("root", reset("robot"), Code::InvalidCredential);
         w.ok("root", reset("a"));
         let events = w.ok("root", turn_into("a", UserKind::Service)).events;
-        assert_eq!(events.iter().map(Event::type_name).collect::<Vec<_>>(), ["user.profile_changed", "credential.password_changed"]);
+        assert_eq!(events.iter().map(Event::type_name).collect::<Vec<_>>(), ["user.profile_changed", "credential.password_changed", "credential.sessions_ended"]);
         assert!(!w.policy.user(user("a")).unwrap().has_password);
     }
 

@@ -34,14 +34,25 @@ impl Fold<'_> {
 
     pub(super) fn user_deletion_scheduled(&mut self, e: &UserDeletionScheduled) -> Folded {
         let can = |status| matches!(status, UserStatus::Active | UserStatus::Invited | UserStatus::Suspended);
+        let before =
+            self.user(e.user).ok().and_then(|ix| self.policy.users.get(ix)).map(|facts| facts.status);
         let ix = self.change_status(e.user, can, UserStatus::AwaitingDeletion)?;
-        self.facts(ix, |facts| facts.erase_at = Some(e.erase_at));
+        self.facts(ix, |facts| {
+            facts.erase_at = Some(e.erase_at);
+            facts.before_deletion = before;
+        });
         Ok(())
     }
 
     pub(super) fn user_deletion_cancelled(&mut self, user: UserId) -> Folded {
-        let ix = self.change_status(user, |s| s == UserStatus::AwaitingDeletion, UserStatus::Active)?;
-        self.facts(ix, |facts| facts.erase_at = None);
+        // Calling a deletion off lifts no suspension and accepts no invitation.
+        let before = self.user(user).ok().and_then(|ix| self.policy.users.get(ix)?.before_deletion);
+        let to = before.unwrap_or(UserStatus::Active);
+        let ix = self.change_status(user, |status| status == UserStatus::AwaitingDeletion, to)?;
+        self.facts(ix, |facts| {
+            facts.erase_at = None;
+            facts.before_deletion = None;
+        });
         Ok(())
     }
 
@@ -65,6 +76,7 @@ impl Fold<'_> {
             facts.profile = None;
             facts.has_password = false;
             facts.erase_at = None;
+            facts.before_deletion = None;
         });
         Ok(())
     }
@@ -101,6 +113,7 @@ impl Fold<'_> {
             profile: None,
             has_password: false,
             erase_at: None,
+            before_deletion: None,
             changed_at: self.meta.offset,
             created_at: self.meta.recorded_at,
             sessions_ended: None,

@@ -124,6 +124,7 @@ fn users(policy: &mut Policy, records: Vec<(u128, UserRecord)>) -> Read {
             profile,
             has_password: record.has_password,
             erase_at: record.erase_at,
+            before_deletion: record.before_deletion,
             changed_at: record.changed_at,
             created_at: record.created_at,
             sessions_ended: record.sessions_ended,

@@ -89,6 +89,7 @@ pub(super) struct UserRecord {
     pub(super) profile: Option<ProfileRecord>,
     pub(super) has_password: bool,
     pub(super) erase_at: Option<Timestamp>,
+    pub(super) before_deletion: Option<UserStatus>,
     pub(super) changed_at: Offset,
     pub(super) created_at: Timestamp,
     pub(super) sessions_ended: Option<Offset>,

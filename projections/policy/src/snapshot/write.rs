@@ -97,6 +97,7 @@ fn user(policy: &Policy, ix: UserIx) -> Option<UserRecord> {
         profile: facts.profile.as_ref().map(ProfileRecord::of),
         has_password: facts.has_password,
         erase_at: facts.erase_at,
+        before_deletion: facts.before_deletion,
         changed_at: facts.changed_at,
         created_at: facts.created_at,
         sessions_ended: facts.sessions_ended,

@@ -28,6 +28,8 @@ pub(crate) struct UserFacts {
     pub(crate) profile: Option<SealedProfile>,
     pub(crate) has_password: bool,
     pub(crate) erase_at: Option<Timestamp>,
+    /// While awaiting deletion: where the account stood before, and stands again when that is called off.
+    pub(crate) before_deletion: Option<UserStatus>,
     pub(crate) changed_at: Offset,
     pub(crate) created_at: Timestamp,
     pub(crate) sessions_ended: Option<Offset>,

@@ -30,7 +30,7 @@ fn part(number: u64) {
             report(&history, |history| difference(history, None, Effort::THOROUGH));
         }
         // Other ways to the same state cost three folds and a snapshot: every eighth world.
-        if seed / PARTS % 8 == 0 && difference_of_ways(&history).is_some() {
+        if (seed / PARTS).is_multiple_of(8) && difference_of_ways(&history).is_some() {
             report(&history, difference_of_ways);
         }
     }
