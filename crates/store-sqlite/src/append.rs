@@ -80,7 +80,7 @@ impl Append for SqliteAppend {
     }
 }
 
-async fn answer(from: &SqlitePool, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
+pub(crate) async fn answer(from: &SqlitePool, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
     const SQL: &str = "SELECT request_hash, command_id, first, last, created, secret, at FROM answers \
                        WHERE caller = ? AND key = ?";
     type Row = (Vec<u8>, Vec<u8>, i64, i64, Option<Vec<u8>>, bool, i64);

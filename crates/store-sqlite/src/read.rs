@@ -4,7 +4,8 @@ use crate::{SqliteStore, append::SqliteAppend, error, insert, insert::Statement,
 use async_trait::async_trait;
 use charter_events::{Hash, Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_store::{
-    Append, FORGET_ROWS_MAX, Fault, LogStore, READ_EVENTS_MAX, READ_PAYLOAD_BYTES_MAX, StoreError, What,
+    Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX,
+    READ_PAYLOAD_BYTES_MAX, StoreError, What,
 };
 use futures_util::StreamExt;
 use sqlx::{SqliteExecutor, SqlitePool};
@@ -23,6 +24,10 @@ impl LogStore for SqliteStore {
     async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
         let session = self.writer()?.append().await?;
         Ok(Box::new(SqliteAppend::new(session, self.readers.clone())))
+    }
+
+    async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
+        crate::append::answer(&self.readers, key).await
     }
 
     async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError> {

@@ -43,6 +43,12 @@ pub trait LogStore: Send + Sync {
     /// [`StoreError::ReadOnly`], [`StoreError::Unavailable`], [`StoreError::Damaged`], [`StoreError::Closed`].
     async fn append(&self) -> Result<Box<dyn Append>, StoreError>;
 
+    /// The answer an idempotency key got, if it was kept and is not forgotten.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], [`StoreError::Damaged`].
+    async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError>;
+
     /// Forgets answers given before a moment, at most [`FORGET_ROWS_MAX`](crate::FORGET_ROWS_MAX) a call, and says
     /// how many went. An answer is kept at least 24 hours: that is the caller's to observe.
     ///

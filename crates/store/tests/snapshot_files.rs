@@ -1,4 +1,5 @@
 //! Snapshots as files: what is whole is loaded, anything else is ignored and the older one taken.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use charter_events::Offset;
 use charter_store::{

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
-    Append, CredentialKind, CredentialRow, InstallationSecrets, Loaded, LogStore, MemoryStore, PasswordHash,
-    SecretHash, SecretStore, SecretWrite, Snapshot, SnapshotStore, StoreError, UserKey, Wanted,
+    Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Loaded, LogStore,
+    MemoryStore, PasswordHash, SecretHash, SecretStore, SecretWrite, Snapshot, SnapshotStore, StoreError,
+    UserKey, Wanted,
 };
 use std::sync::{Arc, RwLock};
 
@@ -55,6 +56,10 @@ impl LogStore for Bent {
 
     async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
         self.log().append().await
+    }
+
+    async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
+        self.log().kept_answer(key).await
     }
 
     async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError> {

@@ -206,7 +206,7 @@ fn repeat(request: &Request, answer: &Answer) -> Result<Receipt, CommandError> {
     Ok(Receipt { command_id, first, last, created, repeated: true })
 }
 
-fn idempotency_key(request: &Request) -> Option<IdempotencyKey> {
+pub(super) fn idempotency_key(request: &Request) -> Option<IdempotencyKey> {
     let (key, _) = request.meta.idempotency.as_ref()?;
     Some(IdempotencyKey { caller: caller_text(&request.caller), key: key.clone() })
 }

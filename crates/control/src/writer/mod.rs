@@ -6,6 +6,7 @@ mod batch;
 mod follow;
 mod task;
 
+use batch::idempotency_key;
 pub(crate) use task::run;
 
 use crate::{
@@ -74,11 +75,16 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
 /// Refuses on the published policy what it refuses anyway, so that an expensive guard holds up no writer. A refusal
 /// counts only if the policy stands at the head of the log, and the request can't be a repeat that was accepted before.
 pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {
-    if request.meta.idempotency.is_some() {
-        return Ok(());
-    }
     let state = inner.published.load();
     let Err(refusal) = try_on(inner, &state.policy, request) else { return Ok(()) };
+    if let Some(key) = idempotency_key(request) {
+        // Asked only now: a command that was carried out is refused afterwards (the name is taken), and its repeat has
+        // an answer to be given again.
+        match inner.store.kept_answer(&key).await {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return Ok(()),
+        }
+    }
     match inner.store.head().await {
         Ok(head) if head.offset == state.head.offset => {
             metrics::counter!("charter_commands_total", "outcome" => "refused").increment(1);

@@ -9,7 +9,7 @@ use crate::{
     read::{self, GrantFilter},
 };
 use charter_commands::{IssueGrant, RevokeGrant};
-use charter_events::{Content, GrantId, Subject};
+use charter_events::{Content, GrantId, RoleId, Subject, UserId};
 use charter_policy::GrantView;
 
 /// The grants the caller may see: of a subject, at a scope, of a role, or all.
@@ -25,6 +25,11 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Grant>> {
     Ok(Answer::ok(ask.policy.version(), dto::List { items, next }))
 }
 
+// What names nothing is handed on as an id that nobody has: whether a name is there is told by the command, which
+// first asks whether the caller may grant at all.
+const NO_SUBJECT: Subject = Subject::User(UserId::from_u128(0));
+const NO_ROLE: RoleId = RoleId::from_u128(0);
+
 /// Issues a grant: an allow or a deny, of a role or of literal keys, globally or on an object.
 #[utoipa::path(post, path = "/api/v1/grants", operation_id = "issue_grant", tag = "grants",
     request_body = dto::GrantCreate,
@@ -33,7 +38,7 @@ pub(crate) async fn issue(ask: Ask, body: Body<dto::GrantCreate>) -> Answered<dt
     let Body { value: new, hash } = body;
     let command = IssueGrant {
         scope: ask.scope_ref(&new.scope, "scope", &Needs::Core("core.grant.manage"))?,
-        subject: subject(&ask, &new.subject)?.ok_or_else(|| Problem::not_found().of("subject"))?,
+        subject: subject(&ask, &new.subject)?.unwrap_or(NO_SUBJECT),
         content: content(&ask, &new)?,
         effect: new.effect.unwrap_or_default(),
         not_before: new.not_before,
@@ -99,8 +104,7 @@ fn subject(ask: &Ask, text: &str) -> Result<Option<Subject>, Problem> {
 fn content(ask: &Ask, new: &dto::GrantCreate) -> Result<Content, Problem> {
     match (&new.role, &new.permissions) {
         (Some(role), None) => {
-            let role = ask.app.control.resolve_role(&ask.policy, role);
-            role.map(Content::Role).ok_or_else(|| Problem::not_found().of("role"))
+            Ok(Content::Role(ask.app.control.resolve_role(&ask.policy, role).unwrap_or(NO_ROLE)))
         }
         (None, Some(keys)) => Ok(Content::Keys(keys.clone())),
         (None, None) => {

@@ -1,11 +1,5 @@
 //! The SQLite store: the suite every store passes, opening, damage, killed servers, full disks.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "these are tests"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "these are tests")]
 
 mod common;
 mod conformance;

@@ -14,8 +14,10 @@ async fn keep(store: &dyn Store, key: &str) -> Answer {
 }
 
 async fn find(store: &dyn Store, key: &IdempotencyKey) -> Option<Answer> {
+    let outside = store.kept_answer(key).await.unwrap();
     let mut append = store.append().await.unwrap();
-    append.answer(key).await.unwrap()
+    assert_eq!(append.answer(key).await.unwrap(), outside, "the same inside an append and outside");
+    outside
 }
 
 pub(super) async fn found_again(store: Arc<dyn Store>) {

@@ -130,6 +130,10 @@ impl LogStore for MemoryStore {
         Ok(Box::new(append))
     }
 
+    async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
+        Ok(self.read_kept().answers.get(key).cloned())
+    }
+
     async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError> {
         let _lock = self.shared.head_lock.lock().await;
         let mut kept = self.write_kept();
