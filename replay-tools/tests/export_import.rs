@@ -1,5 +1,5 @@
 //! Exporting a log and importing it again gives the same log; anything else is refused, at its line.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_events::{Event, InstallationCreated, LogId, Offset, StoredEvent};
 use charter_replay_tools::{ToolError, export::export, import::import, verify::verify};

@@ -160,7 +160,7 @@ impl Server {
         let nobody = Caller::new(&self.url, None);
         let body = json!({"username": username, "password": password});
         let answer = nobody.post("/api/v1/session", &body).await?.expect(201)?;
-        let secret = answer.body["secret"].as_str().context("no secret in the answer")?;
+        let secret = answer.text("secret").context("no secret in the answer")?;
         Ok(Caller::new(&self.url, Some(secret.to_owned())))
     }
 }
@@ -229,7 +229,12 @@ impl Answer {
 
     /// The problem's stable code.
     pub fn code(&self) -> &str {
-        self.body["code"].as_str().unwrap_or_default()
+        self.text("code").unwrap_or_default()
+    }
+
+    /// A member of the body that is a text.
+    pub fn text(&self, member: &str) -> Option<&str> {
+        self.body.get(member)?.as_str()
     }
 }
 

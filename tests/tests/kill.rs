@@ -1,4 +1,5 @@
 //! A server killed at any moment loses no acknowledged command, and the log it leaves verifies.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
 
 use charter_tests::{ADMIN, Caller, PASSWORD, Server, command};
 use serde_json::json;

@@ -1,4 +1,5 @@
 //! One SQLite file, one server; and a log that was damaged is never served as if it were whole.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use charter_tests::{Server, command};
 use serde_json::json;
