@@ -53,16 +53,21 @@ impl World {
             }
             Event::ObjectTransferred(e) => self.object_mut(e.object, |object| object.owner = Some(e.owner)),
             Event::ObjectDeleted(e) => self.objects.retain(|object| object.id != e.object),
-            Event::UserInvited(e) => self.users.push(User { id: e.user, active: false }),
+            Event::UserInvited(e) => self.add_user(e.user, false),
             Event::UserRegistered(e) => {
                 self.users.retain(|user| user.id != e.user);
-                self.users.push(User { id: e.user, active: true });
+                self.add_user(e.user, true);
             }
             Event::UserSuspended(e) => self.activate(e.user, false),
-            Event::UserDeletionScheduled(e) => self.activate(e.user, false),
+            Event::UserDeletionScheduled(e) => self.user_mut(e.user, |user| {
+                user.active_before_deletion = user.active;
+                user.active = false;
+            }),
             Event::UserErased(e) => self.activate(e.user, false),
             Event::UserReactivated(e) => self.activate(e.user, true),
-            Event::UserDeletionCancelled(e) => self.activate(e.user, true),
+            Event::UserDeletionCancelled(e) => {
+                self.user_mut(e.user, |user| user.active = user.active_before_deletion)
+            }
             _ => {}
         }
     }
@@ -131,9 +136,15 @@ impl World {
         self.objects.iter_mut().filter(|object| object.id == id).for_each(change);
     }
 
+    fn add_user(&mut self, id: UserId, active: bool) {
+        self.users.push(User { id, active, active_before_deletion: false });
+    }
+
+    fn user_mut(&mut self, id: UserId, change: impl Fn(&mut User)) {
+        self.users.iter_mut().filter(|user| user.id == id).for_each(change);
+    }
+
     fn activate(&mut self, id: UserId, active: bool) {
-        for user in self.users.iter_mut().filter(|user| user.id == id) {
-            user.active = active;
-        }
+        self.user_mut(id, |user| user.active = active);
     }
 }

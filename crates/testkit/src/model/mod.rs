@@ -24,6 +24,8 @@ pub struct User {
     pub id: UserId,
     /// Neither invited, suspended, awaiting deletion nor erased.
     pub active: bool,
+    /// While awaiting deletion: whether he was active before, and is again when that is called off.
+    pub active_before_deletion: bool,
 }
 
 /// A group.

@@ -233,7 +233,7 @@ impl Making {
         self.step(vec![event], vec![exists(user.as_uuid())], writes);
     }
 
-    /// The last thing that happened to a user's account.
+    /// The event that says where a user's account stands: a deletion that was called off never was.
     fn last_status(&self, id: UserId) -> Option<&Event> {
         let about = |event: &&Event| match event {
             Event::UserInvited(e) => e.user == id,
@@ -245,7 +245,15 @@ impl Making {
             Event::UserErased(e) => e.user == id,
             _ => false,
         };
-        self.steps.iter().flat_map(|step| &step.events).rfind(about)
+        let mut stands = Vec::new();
+        for event in self.steps.iter().flat_map(|step| &step.events).filter(about) {
+            if matches!(event, Event::UserDeletionCancelled(_)) {
+                stands.pop();
+            } else {
+                stands.push(event);
+            }
+        }
+        stands.pop()
     }
 
     fn suspend(&mut self) {
