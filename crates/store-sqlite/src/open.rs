@@ -36,8 +36,10 @@ impl SqliteStore {
     }
 
     async fn open_server(place: &Place) -> Result<Arc<Self>, StoreError> {
-        place.make()?;
+        place.make_folder()?;
+        // Before anything else: the files may be those of a server that runs.
         let lock = place.lock()?;
+        place.make_database(&lock)?;
         let options = writing(place);
         let mut connection = connect_first(&options, place).await?;
         let found = schema::check(&mut connection, place).await?;

@@ -1,9 +1,6 @@
 //! The folder a store lives in: its files, who may read them, and the lock of the one server.
 
-use charter_store::{
-    StoreError,
-    snapshot_files::{create_private, make_dir},
-};
+use charter_store::{StoreError, snapshot_files::make_dir};
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
@@ -27,14 +24,23 @@ impl Place {
         self.dir.join("snapshots")
     }
 
-    /// Makes the folder (0700) and the database's file (0600) where they are missing. SQLite gives its other files
-    /// the database's rights.
-    pub(crate) fn make(&self) -> Result<(), StoreError> {
-        make_dir(&self.dir).map_err(|e| self.trouble("the folder can't be made", e))?;
-        if !self.database().exists() {
-            create_private(&self.database()).map_err(|e| self.trouble("the file can't be made", e))?;
+    /// Makes the folder (0700) where it is missing.
+    pub(crate) fn make_folder(&self) -> Result<(), StoreError> {
+        make_dir(&self.dir).map_err(|e| self.trouble("the folder can't be made", e))
+    }
+
+    /// Makes the database's file (0600) where it is missing; one that is there is never touched. SQLite gives its
+    /// other files the database's rights. Only for whoever holds the lock.
+    pub(crate) fn make_database(&self, _lock: &File) -> Result<(), StoreError> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(self.database()) {
+            Ok(_) => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(self.trouble("the file can't be made", e)),
         }
-        Ok(())
     }
 
     /// Takes the folder for this server, as long as the file lives.

@@ -106,7 +106,7 @@ impl SecretStore for SqliteStore {
                            (SELECT hash FROM credentials WHERE expires_at < ? ORDER BY expires_at LIMIT ?)";
         let limit = i64::try_from(FORGET_ROWS_MAX).unwrap_or(i64::MAX);
         let statement = Statement::new(SQL).with(moment.as_micros())?.with(limit)?;
-        let gone = self.writer()?.once(vec![statement], After::Nothing).await?;
+        let gone = self.writer()?.once(vec![statement], After::Tidy).await?;
         Ok(usize::try_from(gone).unwrap_or(usize::MAX))
     }
 }

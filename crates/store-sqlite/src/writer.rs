@@ -49,6 +49,8 @@ pub(crate) enum After {
     Forget,
     /// The head was changed, and is read again.
     ReadHead,
+    /// Rows were tidied away: the moment to make up for what could not be cleared before.
+    Tidy,
 }
 
 /// One append's turn. Dropping it rolls back.
@@ -97,7 +99,8 @@ impl Writer {
     pub(crate) fn start(connection: SqliteConnection, options: SqliteConnectOptions, lock: File) -> Self {
         let (jobs, queue) = mpsc::channel(JOBS_QUEUED_MAX);
         let (closing, closed) = watch::channel(false);
-        let task = Task { connection: Some(connection), options, head: None, closed, _lock: lock };
+        let task =
+            Task { connection: Some(connection), options, head: None, uncleared: false, closed, _lock: lock };
         let task = tokio::spawn(task.run(queue));
         Self { jobs, closing, task: tokio::sync::Mutex::new(Some(task)) }
     }
@@ -132,6 +135,8 @@ struct Task {
     options: SqliteConnectOptions,
     /// The committed head, while it is known: nobody else moves it.
     head: Option<Head>,
+    /// Whether the write-ahead log still holds what was deleted for good.
+    uncleared: bool,
     closed: watch::Receiver<bool>,
     _lock: File,
 }
@@ -149,7 +154,11 @@ impl Task {
                 Some(Job::Append(reply)) => self.append(reply).await,
                 Some(Job::Once { statements, after, reply }) => {
                     let result = self.once(statements).await;
-                    let forgets = after == After::Forget && result.is_ok();
+                    let forgets = match after {
+                        After::Forget => result.is_ok(),
+                        After::Tidy => self.uncleared,
+                        After::Nothing | After::ReadHead => false,
+                    };
                     if after == After::ReadHead {
                         self.head = None;
                     }
@@ -160,6 +169,7 @@ impl Task {
             }
         }
         queue.close();
+        self.forget(self.uncleared && self.connection.is_some()).await;
         if let Some(connection) = self.connection.take() {
             // Closing checkpoints; what it can't do, the next opening does.
             let _ = connection.close().await;
@@ -286,14 +296,34 @@ impl Task {
     }
 
     /// Moves what was deleted out of the write-ahead log too, where its old pages lie. Readers may prevent it; the
-    /// next one or closing makes up for it.
+    /// next time rows are tidied away, or closing, makes up for it.
     async fn forget(&mut self, needed: bool) {
-        if needed
-            && let Err(error) =
-                self.plain("clearing the write-ahead log", "PRAGMA wal_checkpoint(TRUNCATE)").await
-        {
-            tracing::warn!(%error, "the write-ahead log could not be cleared of what was deleted");
+        if !needed {
+            return;
         }
+        self.uncleared = match self.clear_wal().await {
+            Ok(busy) => {
+                if busy {
+                    tracing::warn!(
+                        "a reader kept the write-ahead log from being cleared of what was deleted"
+                    );
+                }
+                busy
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the write-ahead log could not be cleared of what was deleted");
+                true
+            }
+        };
+    }
+
+    /// Whether somebody prevented it: SQLite reports that in the row, not as an error.
+    async fn clear_wal(&mut self) -> Result<bool, StoreError> {
+        let (busy, _frames, _moved): (i64, i64, i64) = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
+            .fetch_one(self.usable()?)
+            .await
+            .map_err(|e| error::map("clearing the write-ahead log", e))?;
+        Ok(busy != 0)
     }
 
     async fn plain(&mut self, what: &'static str, sql: &'static str) -> Result<(), StoreError> {

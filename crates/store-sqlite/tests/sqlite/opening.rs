@@ -242,3 +242,34 @@ async fn a_row_that_can_not_be_read_ends_the_page_before_it() {
     assert_eq!(fault.offset.get(), 5);
     assert!(matches!(fault.what, What::Unreadable(_)));
 }
+
+#[tokio::test]
+async fn who_does_not_get_the_folder_makes_and_touches_no_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = fs::File::create(dir.path().join("server.lock")).unwrap();
+    lock.lock().unwrap();
+    let error = SqliteStore::open(dir.path(), Access::Server).await.unwrap_err();
+    assert!(matches!(error, StoreError::InUse(_)), "{error}");
+    assert!(!dir.path().join("charter.db").exists());
+    drop(lock);
+    append_one(&*server(dir.path()).await, 1).await;
+}
+
+#[tokio::test]
+async fn what_a_reader_kept_in_the_write_ahead_log_is_cleared_when_rows_are_tidied_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = server(dir.path()).await;
+    let user = charter_events::UserId::from_u128(7);
+    store.write_secrets(&[SecretWrite::PutUserKey { user, key: UserKey::new([7; 32]) }]).await.unwrap();
+    let mut reading = raw(dir.path()).await;
+    run(&mut reading, "BEGIN; SELECT count(*) FROM events").await;
+    store.write_secrets(&[SecretWrite::DestroyUserKey { user }]).await.unwrap();
+    let wal = || fs::metadata(dir.path().join("charter.db-wal")).unwrap().len();
+    store.write_secrets(&[SecretWrite::ClearSetupCode]).await.unwrap();
+    assert_ne!(wal(), 0, "the reader was in the way");
+    run(&mut reading, "COMMIT").await;
+    store.forget_credentials_ended_before(charter_events::Timestamp::MIN).await.unwrap();
+    // Tidied after the answer was given; the next turn comes after it.
+    drop(store.append().await.unwrap());
+    assert_eq!(wal(), 0);
+}
