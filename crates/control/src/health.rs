@@ -28,6 +28,9 @@ pub enum NotReady {
     /// The store can't be reached at the moment.
     #[error("the store can't be reached")]
     StoreUnavailable,
+    /// The task that writes has ended by a mistake in the program.
+    #[error("the writer has ended")]
+    WriterEnded,
     /// The server is shutting down.
     #[error("the server is shutting down")]
     Stopping,
@@ -41,6 +44,7 @@ impl NotReady {
             Self::UnknownEvent { .. } => "event_unknown",
             Self::Inconsistent { .. } => "log_inconsistent",
             Self::StoreUnavailable => "store_unavailable",
+            Self::WriterEnded => "writer_ended",
             Self::Stopping => "stopping",
         }
     }
@@ -52,6 +56,7 @@ impl NotReady {
             Self::UnknownEvent { .. } => "the log holds an event this version doesn't know",
             Self::Inconsistent { .. } => "the log contradicts itself",
             Self::StoreUnavailable => "the store can't be reached",
+            Self::WriterEnded => "the writer has ended",
             Self::Stopping => "the server is shutting down",
         }
     }
@@ -61,7 +66,10 @@ impl NotReady {
         match self {
             Self::StoreUnavailable => 1,
             Self::Stopping => 2,
-            Self::UnknownEvent { .. } | Self::Inconsistent { .. } | Self::Damaged { .. } => 3,
+            Self::UnknownEvent { .. }
+            | Self::Inconsistent { .. }
+            | Self::Damaged { .. }
+            | Self::WriterEnded => 3,
         }
     }
 }
@@ -100,12 +108,15 @@ impl Health {
     pub(crate) fn fail(&self, reason: NotReady) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.is_none_or(|known| known.gravity() < reason.gravity()) {
-            tracing::error!(code = reason.code(), %reason, "not ready");
+            match reason {
+                NotReady::Stopping => tracing::info!("shutting down"),
+                _ => tracing::error!(code = reason.code(), %reason, "not ready"),
+            }
             *now = Some(reason);
         }
     }
 
-    /// The store answered.
+    /// The store took a write, or showed under the head's lock where the log ends.
     pub(crate) fn store_answered(&self) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if *now == Some(NotReady::StoreUnavailable) {

@@ -35,11 +35,11 @@ pub use control::{Control, Started};
 pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
 pub use health::{NotReady, Readiness};
 pub use identity::{
-    AuthError, Authenticated, Credential, IssuedToken, NewToken, NewUser, PASSWORD_CHARS_MAX,
+    AuthError, Authenticated, Credential, IssuedToken, Liveness, NewToken, NewUser, PASSWORD_CHARS_MAX,
     PASSWORD_CHARS_MIN, ProfilePatch, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError,
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
-pub use request::{Receipt, Request, RequestMeta};
+pub use request::{KeptSession, Receipt, Request, RequestMeta};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;

@@ -1,9 +1,10 @@
 //! What is handed to the writer, and what comes back.
 
+use crate::identity::{Authenticated, Liveness};
 use charter_commands::Command;
 use charter_events::{CommandId, Hash, Offset, Via};
 use charter_policy::Caller;
-use charter_store::SecretWrite;
+use charter_store::{CredentialRow, SecretHash, SecretWrite};
 use uuid::Uuid;
 
 /// What comes with a command besides what it asks for.
@@ -19,13 +20,28 @@ pub struct RequestMeta {
     pub idempotency: Option<(String, Hash)>,
     /// The version of the thing the caller has seen; the command is refused when the thing changed since.
     pub if_match: Option<Offset>,
+    /// By what the caller authenticated, if it is to be good still at the moment the command is decided.
+    pub credential: Option<Liveness>,
 }
 
 impl RequestMeta {
     /// Nothing but the way it came in.
     pub const fn new(via: Via) -> Self {
-        Self { via, request_id: None, reason: None, idempotency: None, if_match: None }
+        Self { via, request_id: None, reason: None, idempotency: None, if_match: None, credential: None }
     }
+
+    /// Has the writer refuse the command (`inactive_caller`) if the credential has ended by the time it is decided.
+    #[must_use]
+    pub fn while_good(self, who: &Authenticated) -> Self {
+        Self { credential: Some(who.liveness()), ..self }
+    }
+}
+
+/// A session to be begun anew; of what is its, only the beginning changes.
+#[derive(Debug, Clone)]
+pub struct KeptSession {
+    pub(crate) hash: SecretHash,
+    pub(crate) row: CredentialRow,
 }
 
 /// One command on its way to the writer.
@@ -39,6 +55,9 @@ pub struct Request {
     pub secrets: Vec<SecretWrite>,
     /// Whether the answer shows a secret once: a repeat of the request is then refused instead of answered.
     pub answers_secret: bool,
+    /// A session that outlasts the command though it ends all: it begins anew at the command's last event, in the
+    /// same transaction.
+    pub keeps_session: Option<KeptSession>,
     /// What comes with it.
     pub meta: RequestMeta,
 }
@@ -46,7 +65,7 @@ pub struct Request {
 impl Request {
     /// A command without secrets.
     pub const fn new(caller: Caller, command: Command, meta: RequestMeta) -> Self {
-        Self { caller, command, secrets: Vec::new(), answers_secret: false, meta }
+        Self { caller, command, secrets: Vec::new(), answers_secret: false, keeps_session: None, meta }
     }
 }
 

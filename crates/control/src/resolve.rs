@@ -30,6 +30,13 @@ impl Control {
         (profile.username == tag || profile.external_id == Some(tag)).then_some(id)
     }
 
+    /// A user by username alone: neither an id nor an external id counts.
+    pub fn user_by_username(&self, policy: &Policy, username: &str) -> Option<UserId> {
+        let tag = self.inner.sealing.tag(username);
+        let id = policy.user_by_tag(&tag)?;
+        (policy.user(id)?.profile?.username == tag).then_some(id)
+    }
+
     /// A role by id or slug.
     pub fn resolve_role(&self, policy: &Policy, text: &str) -> Option<RoleId> {
         match as_id(text).map(RoleId::new) {

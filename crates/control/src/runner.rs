@@ -7,6 +7,7 @@ use crate::{
     health::NotReady,
     identity,
     request::{Request, RequestMeta},
+    writer,
 };
 use charter_commands::{Command, EraseUser, ExpireGrants};
 use charter_events::{Timestamp, UserId, Via};
@@ -39,7 +40,11 @@ impl Control {
     pub async fn housekeeping(&self, forget_old_rows: bool) {
         let inner = &self.inner;
         match inner.store.head().await {
-            Ok(_) => inner.health.store_answered(),
+            // Behind, or after a failure: reading is not enough to know that writing works again.
+            Ok(head) if head != self.head() || inner.health.get() == Some(NotReady::StoreUnavailable) => {
+                writer::catch_up(inner).await;
+            }
+            Ok(_) => {}
             Err(error) => {
                 tracing::error!(%error, "the store does not answer");
                 return inner.health.fail(NotReady::StoreUnavailable);

@@ -58,6 +58,11 @@ impl Sealing {
         self.tag(&text.to_lowercase())
     }
 
+    /// The tag under which attempts are counted: those of one purpose never count for another.
+    pub(crate) fn attempts_tag(&self, purpose: &str, of: &str) -> NameTag {
+        self.tag(&format!("\0{purpose}\0{of}"))
+    }
+
     /// Seals a profile that was checked.
     pub(crate) fn seal(
         &self,

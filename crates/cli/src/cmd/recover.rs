@@ -55,7 +55,10 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
 }
 
 async fn recover(app: &App, control: &Control, args: &Args, password: Option<SecretText>) -> Outcome<()> {
-    let existing = control.resolve_user(&control.policy(), args.username.as_str());
+    let existing = control.user_by_username(&control.policy(), args.username.as_str());
+    if let Some(user) = existing {
+        app.out.note(&format!("found the user `{}` ({user})", args.username));
+    }
     let whom = match existing {
         Some(user) => RecoveryOf::Existing(user),
         None if password.is_none() => {

@@ -1,4 +1,5 @@
-//! Sets, changes or removes a password: one's own, or another's (a reset).
+//! Sets, changes or removes a password: one's own, or another's (a reset). All sessions end with it, in the same
+//! command; the session one's own was changed in begins anew beside it.
 //!
 //! Refused: for another's, `forbidden` without `core.user.edit`, and `not_held`, `outlives_holder` unless the
 //! caller holds for good whatever that user has and will have; `token_too_narrow` for one's own through a masked
@@ -13,10 +14,10 @@ use crate::{
     refusal::{Code, Refusal},
     users::existing,
 };
-use charter_events::{CredentialPasswordChanged, CredentialSessionsEnded, Event, UserId, UserKind};
+use charter_events::{CredentialPasswordChanged, CredentialSessionsEnded, UserId, UserKind};
 use charter_policy::{Policy, Span};
 
-/// Sets, changes or removes a password: one's own, or another's (a reset, which also ends that user's sessions).
+/// Sets, changes or removes a password: one's own, or another's (a reset). Ends that user's sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePassword {
     /// Whose.
@@ -46,10 +47,7 @@ impl Decide for ChangePassword {
             return Ok(Decided::nothing());
         }
         let changed = CredentialPasswordChanged { user: user.id, has_password: self.has_password };
-        let mut events: Vec<Event> = vec![changed.into()];
-        if !own {
-            events.push(CredentialSessionsEnded { user: user.id }.into());
-        }
-        Ok(Decided::events(events))
+        let ended = CredentialSessionsEnded { user: user.id };
+        Ok(Decided::events(vec![changed.into(), ended.into()]))
     }
 }

@@ -12,8 +12,8 @@ use crate::{
     users::{require_names_free, require_new_user},
 };
 use charter_events::{
-    CredentialPasswordChanged, Event, SealedProfile, SeededRole, Subject, UserDeletionCancelled, UserId,
-    UserKind, UserProfileChanged, UserReactivated, UserRegistered,
+    CredentialPasswordChanged, CredentialSessionsEnded, Event, SealedProfile, SeededRole, Subject,
+    UserDeletionCancelled, UserId, UserKind, UserProfileChanged, UserReactivated, UserRegistered,
 };
 use charter_policy::{ContentView, Policy, UserStatus};
 
@@ -60,7 +60,8 @@ impl RecoverAdministrator {
         Ok(vec![registered.into()])
     }
 
-    /// Whatever keeps the account from being an administrator's is undone.
+    /// Whatever keeps the account from being an administrator's is undone, and its sessions end: whoever is signed in
+    /// may be the reason for the recovery.
     fn known_account(&self, policy: &Policy) -> Result<Vec<Event>, Refusal> {
         let user = policy.user(self.user).ok_or_else(|| Refusal::not_found("user"))?;
         let profile = user
@@ -84,6 +85,7 @@ impl RecoverAdministrator {
                 UserProfileChanged { user: user.id, kind, profile: profile.clone(), changed: vec![] }.into(),
             );
         }
+        events.push(CredentialSessionsEnded { user: user.id }.into());
         Ok(events)
     }
 

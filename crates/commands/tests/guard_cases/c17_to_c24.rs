@@ -227,7 +227,8 @@ cases! {
         w.refused("b", recover("b", false), Code::SystemOnly);
         w.would("system", recover("second", true));
         w.refused("system", recover("nobody", false), Code::NotFound);
-        w.ok("system", recover("root", false));
+        let recovered = w.ok("system", recover("root", false));
+        assert!(recovered.events.iter().any(|event| event.type_name() == "credential.sessions_ended"));
         assert_eq!(w.policy.lasting_administrators(w.now), [user("root")]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{SECRET_BYTES, SESSION_PREFIX, TOKEN_PREFIX, hash_of};
 use crate::control::{Control, Inner};
-use charter_events::{SessionId, Timestamp, TokenId, UserId};
+use charter_events::{Pattern, SessionId, Timestamp, TokenId, UserId};
 use charter_policy::{Caller, Policy};
 use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite};
 use std::{
@@ -64,6 +64,25 @@ pub struct Authenticated {
     /// The credential works until just before this moment.
     pub expires_at: Option<Timestamp>,
     pub(super) hash: SecretHash,
+    pub(super) row: Arc<CredentialRow>,
+}
+
+/// What tells whether a credential is still good; says nothing of its secret.
+#[derive(Debug, Clone)]
+pub struct Liveness(Arc<CredentialRow>);
+
+impl Authenticated {
+    /// What the writer needs to judge the credential again.
+    pub fn liveness(&self) -> Liveness {
+        Liveness(Arc::clone(&self.row))
+    }
+}
+
+impl Liveness {
+    /// Whether the credential is good by a policy and a moment.
+    pub(crate) fn is_good(&self, policy: &Policy, now: Timestamp) -> bool {
+        judge_row(policy, &self.0, now).is_ok()
+    }
 }
 
 /// A row of the store, and when its last use was noted.
@@ -166,10 +185,22 @@ fn kind_of(secret: &str) -> Option<CredentialKind> {
 /// Whether a credential is good, from the facts of the log.
 fn judge(
     policy: &Policy,
-    row: &CredentialRow,
+    row: &Arc<CredentialRow>,
     hash: SecretHash,
     now: Timestamp,
 ) -> Result<Authenticated, AuthError> {
+    let Judged { credential, ceiling, expires_at } = judge_row(policy, row, now)?;
+    let caller = Caller::User { id: row.user, ceiling };
+    Ok(Authenticated { caller, user: row.user, credential, expires_at, hash, row: Arc::clone(row) })
+}
+
+struct Judged {
+    credential: Credential,
+    ceiling: Option<Arc<[Pattern]>>,
+    expires_at: Option<Timestamp>,
+}
+
+fn judge_row(policy: &Policy, row: &CredentialRow, now: Timestamp) -> Result<Judged, AuthError> {
     let has_ended = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
     if has_ended(row.expires_at) || !policy.user(row.user).is_some_and(|user| user.is_active()) {
         return Err(AuthError::Ended);
@@ -191,8 +222,7 @@ fn judge(
             (Credential::Token(id), token.mask.cloned(), token.expires_at)
         }
     };
-    let caller = Caller::User { id: row.user, ceiling };
-    Ok(Authenticated { caller, user: row.user, credential, expires_at, hash })
+    Ok(Judged { credential, ceiling, expires_at })
 }
 
 impl LastUses {

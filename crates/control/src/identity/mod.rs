@@ -12,7 +12,7 @@ mod sign_in;
 mod tokens;
 mod users;
 
-pub use authenticate::{AuthError, Authenticated, Credential};
+pub use authenticate::{AuthError, Authenticated, Credential, Liveness};
 pub use passwords::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 pub use sessions::SessionInfo;
 pub use setup::{Recovered, RecoveryOf};

@@ -12,7 +12,7 @@ use crate::{
 use charter_commands::{Code, RecoverAdministrator, Setup};
 use charter_events::{NameTag, Profile, Sealed, SealedProfile, UserId, Via};
 use charter_policy::Caller;
-use charter_store::{SecretHash, SecretWrite};
+use charter_store::{CredentialKind, SecretHash, SecretWrite};
 use uuid::Uuid;
 
 /// 26 characters of five bits: 130 random bits.
@@ -70,7 +70,7 @@ impl Control {
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
         let inner = &self.inner;
-        let tag = inner.sealing.tag("\0setup");
+        let tag = inner.sealing.attempts_tag("setup", "");
         inner
             .identity
             .limiter
@@ -101,7 +101,6 @@ impl Control {
         meta: RequestMeta,
     ) -> Result<Recovered, IdentityError> {
         let has_password = password.is_some();
-        let via = meta.via;
         let (command, secrets, names) = match whom {
             RecoveryOf::New(names) => {
                 let PreparedUser { user, profile, key } = self.prepare_user(&names)?;
@@ -110,19 +109,16 @@ impl Control {
             }
             RecoveryOf::Existing(user) => {
                 let names = self.profile(user).await;
-                (RecoverAdministrator { user, profile: None, has_password }, Vec::new(), names)
+                let sessions = SecretWrite::RemoveCredentialsOf { user, kind: Some(CredentialKind::Session) };
+                (RecoverAdministrator { user, profile: None, has_password }, vec![sessions], names)
             }
         };
-        let (user, is_new) = (command.user, command.profile.is_some());
+        let user = command.user;
         let request = Request { secrets, ..Request::new(Caller::System, command.into(), meta) };
-        let mut receipt = match &password {
+        let receipt = match &password {
             Some(password) => self.submit_with_password(request, user, password, names.as_ref()).await?,
             None => self.submit(request).await?,
         };
-        if !is_new {
-            // Whoever is signed in may be the reason for the recovery.
-            receipt.last = self.end_sessions(Caller::System, user, RequestMeta::new(via)).await?.last;
-        }
         Ok(Recovered { user, receipt })
     }
 }

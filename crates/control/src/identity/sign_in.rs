@@ -60,7 +60,7 @@ impl Control {
     /// [`SignInError`].
     pub async fn sign_in(&self, name: &str, password: SecretText) -> Result<SignedIn, SignInError> {
         let inner = &self.inner;
-        let name_tag = inner.sealing.login_tag(name);
+        let name_tag = inner.sealing.attempts_tag("sign-in", &name.to_lowercase());
         inner
             .identity
             .limiter

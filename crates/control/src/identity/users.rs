@@ -4,18 +4,15 @@ use super::{Authenticated, Credential, passwords};
 use crate::{
     control::Control,
     error::{CommandError, IdentityError},
-    request::{Receipt, Request, RequestMeta},
+    request::{KeptSession, Receipt, Request, RequestMeta},
     seal::{self, CantSeal},
     secret::SecretText,
     writer,
 };
-use charter_commands::{ChangePassword, EditUser, EndSessions, RegisterUser};
-use charter_events::{
-    DisplayName, ExternalId, Offset, Profile, ProfileField, SealedProfile, Slug, Timestamp, UserId, UserKind,
-    Via,
-};
+use charter_commands::{ChangePassword, EditUser, RegisterUser};
+use charter_events::{DisplayName, ExternalId, Profile, ProfileField, SealedProfile, Slug, UserId, UserKind};
 use charter_policy::Caller;
-use charter_store::{CredentialKind, CredentialRef, CredentialRow, SecretWrite, UserKey};
+use charter_store::{CredentialRow, SecretWrite, UserKey};
 use uuid::Uuid;
 
 /// An account to be made.
@@ -47,6 +44,15 @@ pub struct ProfilePatch {
 }
 
 impl ProfilePatch {
+    /// Whether any name or address is to change.
+    const fn names_any(&self) -> bool {
+        self.username.is_some()
+            || self.display_name.is_some()
+            || self.email.is_some()
+            || self.login_name.is_some()
+            || self.external_id.is_some()
+    }
+
     /// The profile with the changes, and which they are, sorted.
     fn apply(self, profile: &Profile) -> (Profile, Vec<ProfileField>) {
         let mut new = profile.clone();
@@ -151,15 +157,31 @@ impl Control {
         patch: ProfilePatch,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
-        let _one_at_a_time = self.inner.identity.editing(user).lock().await;
+        // On a task of its own: read, changed and written as a whole, whether or not anyone still waits for it.
+        let control = self.clone();
+        let editing = async move {
+            let _one_at_a_time = control.inner.identity.editing(user).lock().await;
+            control.edit_user_alone(caller, user, patch, meta).await
+        };
+        let ended = CommandError::Unavailable { reason: "the edit was cut short" };
+        self.inner.tasks.spawn(editing).await.map_err(|_| ended)?
+    }
+
+    async fn edit_user_alone(
+        &self,
+        caller: Caller,
+        user: UserId,
+        patch: ProfilePatch,
+        meta: RequestMeta,
+    ) -> Result<Receipt, IdentityError> {
         let kind = patch.kind;
-        let (profile, changed) = match self.profile(user).await {
+        let (profile, changed) = match self.names_to_edit(user, &patch).await? {
             None => (None, Vec::new()),
-            Some(before) => {
+            Some((before, key)) => {
                 let (after, changed) = patch.apply(&before);
                 seal::check(&after)?;
-                let key = self.inner.store.user_key(user).await?.filter(|_| !changed.is_empty());
-                let sealed = key.map(|key| self.inner.sealing.seal(user, &key, &after)).transpose()?;
+                let sealed =
+                    (!changed.is_empty()).then(|| self.inner.sealing.seal(user, &key, &after)).transpose()?;
                 (sealed, changed)
             }
         };
@@ -169,6 +191,24 @@ impl Control {
         let command = EditUser { user, kind, profile, changed };
         let request = Request { secrets, ..Request::new(caller, command.into(), meta) };
         Ok(self.submit(request).await?)
+    }
+
+    /// The names a patch changes, and the key they are sealed under. None when it names none, or the user has none:
+    /// then the command says what is wrong.
+    async fn names_to_edit(
+        &self,
+        user: UserId,
+        patch: &ProfilePatch,
+    ) -> Result<Option<(Profile, UserKey)>, IdentityError> {
+        let has_names = self.policy().user(user).is_some_and(|user| user.profile.is_some());
+        if !patch.names_any() || !has_names {
+            return Ok(None);
+        }
+        let key = self.inner.store.user_key(user).await?;
+        match (self.profile(user).await, key) {
+            (Some(profile), Some(key)) => Ok(Some((profile, key))),
+            _ => Err(CommandError::Unavailable { reason: "the names can't be opened" }.into()),
+        }
     }
 
     /// Changes one's own password, for whoever knows the current one. All other sessions end; the session it is
@@ -186,29 +226,22 @@ impl Control {
         self.require_password(who.user, current).await?;
         let profile = self.profile(who.user).await;
         let command = ChangePassword { user: who.user, has_password: true };
-        let via = meta.via;
-        let request = Request::new(who.caller.clone(), command.into(), meta);
+        let meta = meta.while_good(who);
+        let kept = self.kept_session(who);
+        let request =
+            Request { keeps_session: kept.clone(), ..Request::new(who.caller.clone(), command.into(), meta) };
         let receipt = self.submit_with_password(request, who.user, new, profile.as_ref()).await?;
-        self.end_other_sessions(who, &receipt, via).await?;
+        if let Some(KeptSession { hash, row }) = kept.filter(|_| !receipt.repeated) {
+            self.learn_credential(&hash, CredentialRow { began: receipt.last, ..row });
+        }
         Ok(receipt)
     }
 
-    /// Ends the sessions that began before a password was changed, all but the one it was changed in.
-    async fn end_other_sessions(
-        &self,
-        who: &Authenticated,
-        changed: &Receipt,
-        via: Via,
-    ) -> Result<(), IdentityError> {
-        let ended_at = self.policy().user(who.user).and_then(|user| user.sessions_ended_at);
-        let last = if ended_at.is_some_and(|ended| ended >= changed.first) {
-            changed.last
-        } else {
-            let command = EndSessions { user: who.user };
-            self.submit(Request::new(who.caller.clone(), command.into(), RequestMeta::new(via))).await?.last
-        };
-        self.keep_session(who, last).await;
-        Ok(())
+    /// The session somebody authenticated by, to begin anew after the event that ends all.
+    fn kept_session(&self, who: &Authenticated) -> Option<KeptSession> {
+        let Credential::Session(_) = who.credential else { return None };
+        let row = CredentialRow { last_used: Some(self.now()), ..(*who.row).clone() };
+        Some(KeptSession { hash: who.hash.clone(), row })
     }
 
     /// Sets another user's password.
@@ -247,7 +280,7 @@ impl Control {
     /// The user's current password, guessed as rarely as at sign-in.
     async fn require_password(&self, user: UserId, password: &SecretText) -> Result<(), IdentityError> {
         let inner = &self.inner;
-        let tag = inner.sealing.tag(&user.to_string());
+        let tag = inner.sealing.attempts_tag("password", &user.to_string());
         inner
             .identity
             .limiter
@@ -259,28 +292,5 @@ impl Control {
         }
         inner.identity.limiter.succeeded(tag.as_bytes());
         Ok(())
-    }
-
-    /// Lets the session in which a password was changed go on: it begins anew, after the event that ended all. If that
-    /// fails, its user signs in again.
-    async fn keep_session(&self, who: &Authenticated, ended_at: Offset) {
-        let Credential::Session(session) = who.credential else { return };
-        let row = CredentialRow {
-            kind: CredentialKind::Session,
-            id: session.as_uuid(),
-            user: who.user,
-            created_at: self.now(),
-            expires_at: Some(who.expires_at.unwrap_or(Timestamp::MAX)),
-            began: ended_at,
-            last_used: Some(self.now()),
-        };
-        let writes = [
-            SecretWrite::RemoveCredential(CredentialRef::Id(row.id)),
-            SecretWrite::PutCredential { hash: who.hash.clone(), row: row.clone() },
-        ];
-        match self.inner.store.write_secrets(&writes).await {
-            Ok(()) => self.learn_credential(&who.hash, row),
-            Err(error) => tracing::warn!(%error, "a session did not outlast its password"),
-        }
     }
 }

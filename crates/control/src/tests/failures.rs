@@ -6,6 +6,8 @@ use crate::{
     failpoints::{Hooks, Outcome, Point},
 };
 use async_trait::async_trait;
+use charter_commands::UpsertCoreCatalog;
+use charter_policy::Caller;
 use charter_store::{MemoryStore, memory::Point as StorePoint};
 use std::sync::{Arc, Mutex};
 
@@ -143,4 +145,72 @@ async fn a_server_that_shuts_down_completes_what_waits_and_takes_nothing_more() 
     }
     ending.await.unwrap();
     assert_eq!(code(house.does(admin, group("late")).await), "unavailable");
+}
+
+#[tokio::test]
+async fn an_outcome_nobody_knows_is_learnt_also_when_other_batches_fail_before() {
+    let store = MemoryStore::default();
+    let first = House::on(store.clone()).await;
+    let admin = first.administrator("root").await;
+    let hooks = Arc::new(CutOff(Mutex::new(None)));
+    let version_wait = std::time::Duration::from_secs(30);
+    let config =
+        Config { hooks: Some(hooks.clone()), version_wait, ..super::house::quiet(first.clock.clone()) };
+    let control = super::house::start(&store, config).await.unwrap().control;
+    *hooks.0.lock().unwrap() = Some(store.clone());
+    assert_eq!(code(control.submit(request(admin.clone(), group("ops"))).await), "unavailable");
+    assert_eq!(code(control.submit(request(admin, group("dev"))).await), "unavailable");
+    store.hooks().set_unavailable(false);
+    let next = control.head().offset.plus(1).unwrap();
+    let policy = control.at_least(next).await.unwrap();
+    assert!(policy.group_by_slug("ops").is_some() && control.readiness().is_ready());
+}
+
+#[tokio::test]
+async fn a_batch_of_answers_that_was_not_kept_is_not_answered_as_done() {
+    let house = House::new().await;
+    house.store.hooks().lose_next_commit();
+    let asked = keyed(&Caller::System, "k", 1, UpsertCoreCatalog {});
+    assert_eq!(code(house.control.submit(asked.clone()).await), "unavailable");
+    assert!(!house.control.submit(asked).await.unwrap().repeated);
+}
+
+#[tokio::test]
+async fn after_a_failed_write_a_server_is_ready_again_only_when_the_head_could_be_locked() {
+    let house = House::new().await;
+    let admin = house.administrator("root").await;
+    house.store.hooks().lose_next_commit();
+    assert_eq!(code(house.does(admin, group("ops")).await), "unavailable");
+    let mut paused = house.store.hooks().pause_at(StorePoint::BeforeLock);
+    let control = house.control.clone();
+    let round = tokio::spawn(async move { control.housekeeping(false).await });
+    paused.reached().await;
+    assert_eq!(house.control.readiness().not_ready, Some(NotReady::StoreUnavailable));
+    paused.go();
+    round.await.unwrap();
+    assert!(house.control.readiness().is_ready());
+}
+
+/// A mistake in the program, where the writer has no net.
+struct Panics(std::sync::atomic::AtomicBool);
+
+#[async_trait]
+impl Hooks for Panics {
+    async fn before(&self, _: Point) -> Outcome {
+        assert!(!self.0.load(std::sync::atomic::Ordering::SeqCst), "a test wanted it so");
+        Outcome::Continue
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_panics_leaves_a_server_that_says_so() {
+    let store = MemoryStore::default();
+    let first = House::on(store.clone()).await;
+    let admin = first.administrator("root").await;
+    let hooks = Arc::new(Panics(false.into()));
+    let config = Config { hooks: Some(hooks.clone()), ..super::house::quiet(first.clock.clone()) };
+    let control = super::house::start(&store, config).await.unwrap().control;
+    hooks.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(code(control.submit(request(admin, group("ops"))).await), "unavailable");
+    assert_eq!(control.readiness().not_ready, Some(NotReady::WriterEnded));
 }

@@ -5,7 +5,7 @@ use crate::{Authenticated, IdentityError, NewUser, ProfilePatch, RecoveryOf, Sec
 use charter_commands::{ScheduleDeletion, SuspendUser};
 use charter_events::{DisplayName, Profile, UserId, UserKind};
 use charter_policy::{Caller, UserStatus};
-use charter_store::SecretStore;
+use charter_store::{SecretStore, SecretWrite};
 use charter_testkit::ids::shown;
 
 pub(super) const PASSWORD: &str = "correct horse battery";
@@ -104,6 +104,11 @@ async fn a_user_is_found_by_id_username_and_external_id_and_by_nothing_else() {
     assert_eq!(found(&alice.to_string()), Some(alice));
     assert_eq!(found("alice"), Some(alice));
     assert_eq!(found("EXT-7"), Some(alice));
+    let by_username = |text: &str| house.control.user_by_username(&policy, text);
+    assert_eq!(
+        ["alice", "EXT-7", "alice@corp", &alice.to_string()].map(by_username),
+        [Some(alice), None, None, None]
+    );
     for text in ["Alice", "ext-7", "alice ", "", "alice@example.org", "alice@corp", &"a".repeat(1_000)] {
         assert_eq!(found(text), None, "{text}");
     }
@@ -266,4 +271,57 @@ async fn an_administrator_is_recovered_from_the_host_known_or_new() {
         assert!(house.control.policy().lasting_administrators(now).contains(&user));
     }
     assert!(house.control.sign_in("rescue", secret(PASSWORD)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_recovery_ends_the_sessions_in_the_same_command() {
+    let (house, root) = set_up().await;
+    let (session, _) = signed_in(&house, "root").await;
+    let before = house.control.head().offset;
+    let whom = RecoveryOf::Existing(root.user().unwrap());
+    let receipt = house.control.recover_administrator(whom, None, meta()).await.unwrap().receipt;
+    let events = house.control.events(before, 10).await.unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!((events[0].command.command_id, events[0].offset), (receipt.command_id, receipt.last));
+    assert!(house.control.authenticate(session.expose()).await.is_err());
+}
+
+#[tokio::test]
+async fn names_that_can_not_be_opened_are_not_edited_and_the_caller_hears_of_it() {
+    let (house, root) = set_up().await;
+    let alice = person(&house, &root, "alice").await;
+    house.store.write_secrets(&[SecretWrite::DestroyUserKey { user: alice }]).await.unwrap();
+    let head = house.control.head();
+    let patch = ProfilePatch { email: Some(None), ..ProfilePatch::default() };
+    let error = house.control.edit_user(root.clone(), alice, patch, meta()).await.unwrap_err();
+    assert_eq!((error.code(), house.control.head()), ("unavailable", head));
+    // What names nobody needs no names.
+    let patch = ProfilePatch { kind: Some(UserKind::Service), ..ProfilePatch::default() };
+    house.control.edit_user(root, alice, patch, meta()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_edit_whose_caller_hangs_up_is_not_undone_by_the_next() {
+    let (house, root) = set_up().await;
+    let alice = person(&house, &root, "alice").await;
+    let edit = |patch| {
+        let (control, root) = (house.control.clone(), root.clone());
+        tokio::spawn(async move { control.edit_user(root, alice, patch, meta()).await })
+    };
+    let mut paused = house.store.hooks().pause_at(charter_store::memory::Point::BeforeLock);
+    let one =
+        edit(ProfilePatch { email: Some(Some("new@example.org".to_owned())), ..ProfilePatch::default() });
+    paused.reached().await;
+    one.abort();
+    assert!(one.await.unwrap_err().is_cancelled());
+    let other =
+        edit(ProfilePatch { external_id: Some(Some("E1".parse().unwrap())), ..ProfilePatch::default() });
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    paused.go();
+    other.await.unwrap().unwrap();
+    let profile = house.control.profile(alice).await.unwrap();
+    assert_eq!(profile.email.as_deref(), Some("new@example.org"));
+    assert_eq!(profile.external_id.map(|id| id.to_string()).as_deref(), Some("E1"));
 }

@@ -1,11 +1,11 @@
 //! Sign-in, sessions and tokens.
 
 use super::{
-    house::{House, meta},
+    house::{House, group, meta, request},
     identity::{PASSWORD, names, person, secret, set_up, signed_in},
 };
-use crate::{AuthError, IdentityError, NewToken, NewUser, SecretText, SignInError};
-use charter_commands::{ReactivateUser, SuspendUser};
+use crate::{AuthError, Authenticated, IdentityError, NewToken, NewUser, Request, SecretText, SignInError};
+use charter_commands::{EndSessions, ReactivateUser, RevokeToken, SuspendUser};
 use charter_events::UserKind;
 use charter_policy::Caller;
 use charter_testkit::ids::shown;
@@ -105,7 +105,10 @@ async fn a_changed_password_ends_every_session_but_the_one_it_was_changed_in() {
     let new = secret("another good password");
     let wrong = house.control.change_password(&who, &secret("not the one"), &new, meta()).await.unwrap_err();
     assert!(matches!(wrong, IdentityError::Wrong { what: "password" }));
-    house.control.change_password(&who, &secret(PASSWORD), &new, meta()).await.unwrap();
+    let before = house.control.head().offset;
+    let receipt = house.control.change_password(&who, &secret(PASSWORD), &new, meta()).await.unwrap();
+    let events = house.control.events(before, 10).await.unwrap();
+    assert!(events.len() == 2 && events.iter().all(|event| event.command.command_id == receipt.command_id));
     assert_eq!(house.control.authenticate(here.expose()).await.unwrap().user, root.user().unwrap());
     assert_eq!(house.control.authenticate(elsewhere.expose()).await.unwrap_err(), AuthError::Ended);
     assert_eq!(house.control.sign_in("root", secret(PASSWORD)).await.unwrap_err(), SignInError::Refused);
@@ -158,6 +161,43 @@ async fn a_token_speaks_for_its_user_under_its_mask_until_it_ends_or_is_revoked(
     assert_eq!(good(&long.secret).await.unwrap_err(), AuthError::Ended);
     let restarted = House::on(house.store.clone()).await;
     assert!(restarted.control.authenticate(long.secret.expose()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_credential_that_ends_while_its_request_waits_appends_nothing() {
+    let (house, root) = set_up().await;
+    let user = root.user().unwrap();
+    let new = NewToken { user, name: shown("ci"), expires_at: None, mask: None };
+    let issued = house.control.issue_token(root.clone(), new, meta()).await.unwrap();
+    let by_token = house.control.authenticate(issued.secret.expose()).await.unwrap();
+    let (_, by_session) = signed_in(&house, "root").await;
+    let asked = |who: &Authenticated, slug| {
+        Request::new(who.caller.clone(), group(slug).into(), meta().while_good(who))
+    };
+    let codes = house
+        .first_alone(vec![
+            asked(&by_token, "before"),
+            asked(&by_session, "with-session"),
+            request(root.clone(), RevokeToken { token: issued.token }),
+            asked(&by_token, "token"),
+            asked(&by_session, "still-good"),
+            request(root, EndSessions { user }),
+            asked(&by_session, "session"),
+        ])
+        .await;
+    let (done, ended) = ("accepted", "inactive_caller");
+    assert_eq!(codes, [done, done, done, ended, done, done, ended]);
+    assert!(!house.has_group("token") && !house.has_group("session"));
+}
+
+#[tokio::test]
+async fn attempts_to_sign_in_do_not_keep_anyone_from_changing_his_password() {
+    let (house, root) = set_up().await;
+    let (_, who) = signed_in(&house, "root").await;
+    let id = root.user().unwrap().to_string();
+    while house.control.sign_in(&id, secret("wrong one")).await.unwrap_err() == SignInError::Refused {}
+    let new = secret("another good password");
+    house.control.change_password(&who, &secret(PASSWORD), &new, meta()).await.unwrap();
 }
 
 #[tokio::test]

@@ -7,12 +7,15 @@ use super::{Job, decide_at};
 use crate::{
     control::Inner,
     error::CommandError,
-    request::{Receipt, Request},
+    request::{KeptSession, Receipt, Request},
 };
 use charter_commands::{Code, Decided, Refusal};
-use charter_events::{CommandId, CommandMeta, Hash, Head, StoredEvent, Timestamp};
+use charter_events::{CommandId, CommandMeta, Hash, Head, Offset, StoredEvent, Timestamp};
 use charter_policy::{Caller, Policy};
-use charter_store::{Answer, Append, Batch, Chain, ChainError, IdempotencyKey, StoreError};
+use charter_store::{
+    Answer, Append, Batch, Chain, ChainError, CredentialRef, CredentialRow, IdempotencyKey, SecretWrite,
+    StoreError,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -86,6 +89,9 @@ impl Stage {
         let before = self.policy.clone();
         // A rule that panics is a mistake in the program; it must cost this command only, not the writer.
         let decided = catch_unwind(AssertUnwindSafe(|| {
+            if request.meta.credential.as_ref().is_some_and(|with| !with.is_good(&self.policy, self.now)) {
+                return Err(credential_ended());
+            }
             let decided = decide_at(inner, &self.policy, &request, self.now)?;
             let command_id = CommandId::new(Uuid::now_v7());
             let events = self.stage(&request, command_id, &decided)?;
@@ -145,6 +151,7 @@ impl Stage {
         if !events.is_empty() {
             self.batch.events.extend(events);
             self.batch.secrets.extend(request.secrets);
+            self.batch.secrets.extend(request.keeps_session.into_iter().flat_map(|kept| kept.begun_at(last)));
         }
         if let Some((key, request_hash)) = request.meta.idempotency {
             self.batch.answers.push(Answer {
@@ -217,6 +224,28 @@ fn caller_text(caller: &Caller) -> String {
         Caller::User { id, .. } => format!("user:{id}"),
         Caller::Module(namespace) => format!("module:{namespace}"),
         Caller::System => "system".to_owned(),
+    }
+}
+
+/// The credential was good when the request came, and ended while it waited.
+fn credential_ended() -> CommandError {
+    CommandError::Refused(Refusal {
+        code: Code::InactiveCaller,
+        field: None,
+        detail: "the credential works no longer".to_owned(),
+        missing: Vec::new(),
+        more: false,
+        objects: Vec::new(),
+    })
+}
+
+impl KeptSession {
+    fn begun_at(self, began: Offset) -> [SecretWrite; 2] {
+        let Self { hash, row } = self;
+        [
+            SecretWrite::RemoveCredential(CredentialRef::Id(row.id)),
+            SecretWrite::PutCredential { hash, row: CredentialRow { began, ..row } },
+        ]
     }
 }
 

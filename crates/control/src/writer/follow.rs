@@ -27,10 +27,7 @@ pub(super) async fn catch_up(inner: &Inner, append: &mut dyn Append) -> Result<(
 /// The same without the lock, for those who only read here.
 pub(super) async fn follow(inner: &Inner) -> Result<(), ()> {
     match follow_to_head(inner).await {
-        Ok(()) => {
-            inner.health.store_answered();
-            Ok(())
-        }
+        Ok(()) => Ok(()),
         Err(error) => {
             inner.health.fail(error.not_ready());
             tracing::error!(%error, "the log can't be followed");

@@ -33,11 +33,18 @@ pub(crate) struct Job {
     reply: oneshot::Sender<Result<Receipt, CommandError>>,
 }
 
+/// What the writer is asked for.
+pub(crate) enum Asked {
+    Command(Box<Job>),
+    /// To lock the head and read what is missing; answered when that was tried.
+    CatchUp(oneshot::Sender<()>),
+}
+
 /// The writer's end of the queue.
-pub(crate) type Jobs = mpsc::Receiver<Job>;
+pub(crate) type Jobs = mpsc::Receiver<Asked>;
 
 /// The callers' end of the queue.
-pub(crate) struct Queue(mpsc::Sender<Job>);
+pub(crate) struct Queue(mpsc::Sender<Asked>);
 
 impl Queue {
     pub(crate) fn new(commands_max: usize) -> (Self, Jobs) {
@@ -63,13 +70,24 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
     }
     refuse_early(inner, &request).await?;
     let (reply, answer) = oneshot::channel();
-    inner.queue.0.try_send(Job { request, reply }).map_err(|error| match error {
-        mpsc::error::TrySendError::Full(_) => CommandError::QueueFull,
-        mpsc::error::TrySendError::Closed(_) => {
-            CommandError::Unavailable { reason: "the server is shutting down" }
-        }
-    })?;
+    inner.queue.0.try_send(Asked::Command(Box::new(Job { request, reply }))).map_err(
+        |error| match error {
+            mpsc::error::TrySendError::Full(_) => CommandError::QueueFull,
+            mpsc::error::TrySendError::Closed(_) => {
+                CommandError::Unavailable { reason: "the server is shutting down" }
+            }
+        },
+    )?;
     answer.await.unwrap_or(Err(CommandError::Unavailable { reason: "the writer has ended" }))
+}
+
+/// Has the writer lock the head and read what is missing, and waits until it has tried. A full queue is one that
+/// will do so anyway.
+pub(crate) async fn catch_up(inner: &Inner) {
+    let (reply, done) = oneshot::channel();
+    if inner.queue.0.try_send(Asked::CatchUp(reply)).is_ok() {
+        let _ = done.await;
+    }
 }
 
 /// Refuses on the published policy what it refuses anyway, so that an expensive guard holds up no writer. A refusal
