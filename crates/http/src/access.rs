@@ -5,7 +5,7 @@
 //! check: what a use case needs at its scope, it asks itself.
 
 use crate::{App, edge::gate, routes::*};
-use axum::{Router, middleware::from_fn_with_state};
+use axum::{Router, http::Method, middleware::from_fn_with_state};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
 
@@ -112,6 +112,12 @@ fn mount(
 /// The table's routes, each behind its gate.
 pub(crate) fn routes(app: &App) -> Router<App> {
     routed(Some(app)).into()
+}
+
+/// Whether a route answers anybody.
+pub(crate) fn is_public(method: &Method, path: &str) -> bool {
+    let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
+    ACCESS_TABLE.iter().any(|row| row.gate == Gate::Public && row.path == path && row.method == method)
 }
 
 /// The document of the table's routes.

@@ -232,12 +232,6 @@ impl Ask {
         }
     }
 
-    /// A user named in a body or parameter.
-    pub(crate) fn user_ref(&self, text: &str, field: &str) -> Result<UserId, Problem> {
-        let found = self.app.control.resolve_user(&self.policy, text);
-        found.ok_or_else(|| Problem::not_found().of(field))
-    }
-
     /// Where this page begins and how many rows it has, from the query.
     pub(crate) fn page(&self) -> Result<PageAsk, Problem> {
         let limit = match self.params.text("limit") {
@@ -286,8 +280,20 @@ impl Ask {
 
     /// Hands a command to the writer. It is the writer's from then on: nobody who hangs up cancels it.
     pub(crate) async fn submit(&self, command: impl Into<Command>, body: Hash) -> Result<Receipt, Problem> {
-        let request = Request::new(self.caller.clone(), command.into(), self.meta(body)?);
+        let request = Request::new(self.caller.clone(), command.into(), self.meta(body).await?);
         Ok(self.app.control.submit(request).await?)
+    }
+
+    /// What is recorded with a command. Every command of somebody who is signed in passes here last, after its body
+    /// was read: a credential that was revoked while that took its time is worth nothing.
+    ///
+    /// # Errors
+    /// 401 when the credential is no longer good; 400 naming the header that can't be taken.
+    pub(crate) async fn meta(&self, body: Hash) -> Result<RequestMeta, Problem> {
+        if !self.app.control.is_still_good(&self.who).await {
+            return Err(Problem::invalid_token());
+        }
+        self.asked.meta(body)
     }
 
     /// The same request at the version a command led to.

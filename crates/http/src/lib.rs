@@ -34,7 +34,8 @@ use utoipa::openapi::OpenApi;
 pub struct HttpConfig {
     /// How long an answer may take; a command goes on all the same.
     pub request_timeout: Duration,
-    /// The most requests answered at once; beyond it 503 `overloaded`.
+    /// The most requests answered at once; beyond it 503 `overloaded`. Those to public routes are counted apart, and
+    /// are at most a quarter as many; probes are not counted.
     pub requests_at_once_max: usize,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
@@ -60,18 +61,29 @@ impl std::fmt::Debug for HttpConfig {
 pub(crate) struct App {
     pub(crate) control: Control,
     pub(crate) config: Arc<HttpConfig>,
+    /// Room for requests of those who are signed in.
     pub(crate) running: Arc<Semaphore>,
+    /// Room for requests to public routes.
+    pub(crate) visiting: Arc<Semaphore>,
     pub(crate) document: Arc<str>,
+}
+
+impl App {
+    fn new(control: Control, config: HttpConfig, document: Arc<str>) -> Self {
+        let room = config.requests_at_once_max;
+        Self {
+            control,
+            running: Arc::new(Semaphore::new(room)),
+            visiting: Arc::new(Semaphore::new(room.div_ceil(4))),
+            config: Arc::new(config),
+            document,
+        }
+    }
 }
 
 /// The API of a control plane.
 pub fn router(control: Control, config: HttpConfig) -> Router {
-    let app = App {
-        control,
-        running: Arc::new(Semaphore::new(config.requests_at_once_max)),
-        config: Arc::new(config),
-        document: openapi().to_json().unwrap_or_default().into(),
-    };
+    let app = App::new(control, config, openapi().to_json().unwrap_or_default().into());
     access::routes(&app)
         .fallback(edge::no_route)
         .method_not_allowed_fallback(edge::method_not_allowed)

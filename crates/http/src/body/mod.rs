@@ -14,7 +14,8 @@ use axum::{
 };
 use charter_events::Hash;
 use serde::de::DeserializeOwned;
-use std::time::Duration;
+use serde_json::Value;
+use std::{borrow::Cow, time::Duration};
 
 pub(crate) use strict::parse;
 
@@ -23,7 +24,8 @@ pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// How long a body may take to arrive, in seconds.
 const BODY_SECONDS_MAX: u64 = 10;
 
-/// A JSON body, and the hash its bytes have together with method and path: what an idempotency key is held to.
+/// A JSON body, and the hash it has, but for its secrets, together with method and path: what an idempotency key is
+/// held to.
 pub(crate) struct Body<T> {
     pub(crate) value: T,
     pub(crate) hash: Hash,
@@ -101,8 +103,24 @@ async fn read(request: Request) -> Result<(Vec<u8>, Hash), Problem> {
     }
     let bytes = collect(body, &parts.headers).await?;
     let target = parts.uri.path_and_query().map(|p| p.as_str()).unwrap_or_default();
-    let hash = digest(&[parts.method.as_str().as_bytes(), target.as_bytes(), &bytes]);
+    let hash = digest(&[parts.method.as_str().as_bytes(), target.as_bytes(), &without_secrets(&bytes)]);
     Ok((bytes, Hash::new(hash)))
+}
+
+/// The members of bodies that hold secrets. The hash of a request is stored, and a password could be guessed by it.
+const SECRET_MEMBERS: [&str; 4] = ["password", "current", "new", "code"];
+
+/// What a body is recognised by: its bytes, or, if it holds secrets, its members without what the secrets are.
+fn without_secrets(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(Value::Object(mut members)) = serde_json::from_slice(bytes) else { return bytes.into() };
+    let mut found = false;
+    for name in SECRET_MEMBERS {
+        if let Some(secret) = members.get_mut(name) {
+            *secret = Value::String("secret".to_owned());
+            found = true;
+        }
+    }
+    if found { Value::Object(members).to_string().into_bytes().into() } else { bytes.into() }
 }
 
 async fn collect(body: HttpBody, headers: &HeaderMap) -> Result<Vec<u8>, Problem> {
@@ -128,4 +146,28 @@ fn is_length_limit(error: &axum::Error) -> bool {
         source = cause.source();
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_recognised_by_everything_but_its_secrets() {
+        let a = br#"{"username": "bob", "password": "first of many"}"#;
+        let b = br#"{"username": "bob", "password": "another one"}"#;
+        let c = br#"{"username": "eve", "password": "first of many"}"#;
+        let none = br#"{"username": "bob"}"#;
+        assert_eq!(without_secrets(a), without_secrets(b));
+        assert_ne!(without_secrets(a), without_secrets(c));
+        assert_ne!(without_secrets(a), without_secrets(none));
+        assert_eq!(&*without_secrets(none), none);
+        for member in SECRET_MEMBERS {
+            let body = format!("{{\"{member}\":\"first of many\"}}");
+            assert!(
+                !String::from_utf8_lossy(&without_secrets(body.as_bytes())).contains("first"),
+                "{member}"
+            );
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub enum UserStatus {
     Erased,
 }
 
-/// A user.
+/// A user. Who may not read users is shown id, kind, status and version alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct User {
     /// His id.
@@ -51,12 +51,17 @@ pub struct User {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
     /// Whether he can sign in with a password.
-    pub has_password: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub has_password: Option<bool>,
     /// Whether he holds `*` globally now.
-    pub administrator: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub administrator: Option<bool>,
     /// When the account came to be.
-    #[schema(value_type = String, format = DateTime)]
-    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    pub created_at: Option<Timestamp>,
     /// When it may be erased, if that is scheduled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]

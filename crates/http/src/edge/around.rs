@@ -3,19 +3,20 @@
 
 use super::gate::LoggedUser;
 use crate::{
-    App,
+    App, access,
     answer::POLICY_VERSION,
     problem::{Problem, ProblemCode},
 };
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use charter_events::envelope::REQUEST_ID_BYTES_MAX;
 use futures_util::FutureExt;
 use std::{panic::AssertUnwindSafe, time::Instant};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -46,11 +47,17 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
 
 /// The handler's answer, unless too many requests run, it takes too long, or it panics.
 async fn bounded(app: &App, request: Request, next: Next) -> Response {
-    let Ok(_running) = app.running.try_acquire() else {
-        return Problem::overloaded("overloaded", "too many requests are being answered").into_response();
+    let running = match pool(app, &request).map(Semaphore::try_acquire) {
+        None => None,
+        Some(Ok(permit)) => Some(permit),
+        Some(Err(_)) => {
+            return Problem::overloaded("overloaded", "too many requests are being answered").into_response();
+        }
     };
     let answering = AssertUnwindSafe(next.run(request)).catch_unwind();
-    match tokio::time::timeout(app.config.request_timeout, answering).await {
+    let answered = tokio::time::timeout(app.config.request_timeout, answering).await;
+    drop(running);
+    match answered {
         Ok(Ok(response)) => response,
         Ok(Err(_)) => {
             tracing::error!("a handler panicked");
@@ -61,6 +68,20 @@ async fn bounded(app: &App, request: Request, next: Next) -> Response {
                 .into_response()
         }
     }
+}
+
+/// Which requests this one is counted among. Probes are among none: a busy server is alive. Those anybody may send
+/// are among their own, so that strangers who send their bodies slowly keep out other strangers only.
+fn pool<'a>(app: &'a App, request: &Request) -> Option<&'a Semaphore> {
+    match route_of(request) {
+        "/healthz" | "/readyz" => None,
+        path if access::is_public(request.method(), path) => Some(&app.visiting),
+        _ => Some(&app.running),
+    }
+}
+
+fn route_of(request: &Request) -> &str {
+    request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str)
 }
 
 /// What every answer has: problems in one form, the policy version, the request's id, and headers that keep browsers
@@ -103,23 +124,46 @@ fn as_problem(response: &mut Response) {
     }
 }
 
-/// A request's line in the access log. Never the query, a header or a body: they may hold secrets.
+/// A request's line in the access log. Never the query, a header or a body, nor of the path more than the route and
+/// the ids in it: all of them may hold secrets and names.
 struct Line {
-    method: String,
+    method: &'static str,
     path: String,
     route: String,
     id: HeaderValue,
 }
 
-/// At most so much of a path is logged, in bytes.
-const PATH_BYTES_MAX: usize = 512;
+/// The method as logs and metrics name it. A client may make up any number of others: they are all one.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// The route with those of its variable segments filled in that are ids.
+fn masked(route: &str, path: &str) -> String {
+    let shown = route.split('/').zip(path.split('/')).map(|(name, segment)| {
+        let is_id = segment.len() == UUID_CHARS && Uuid::try_parse(segment).is_ok();
+        if name.starts_with('{') && is_id { segment } else { name }
+    });
+    shown.collect::<Vec<_>>().join("/")
+}
+
+const UUID_CHARS: usize = 36;
 
 impl Line {
     fn of(request: &Request, id: HeaderValue) -> Self {
-        let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str);
+        let route = route_of(request);
         Self {
-            method: request.method().as_str().chars().take(16).collect(),
-            path: request.uri().path().chars().take(PATH_BYTES_MAX).collect(),
+            method: known(request.method()),
+            path: masked(route, request.uri().path()),
             route: route.to_owned(),
             id,
         }
@@ -141,7 +185,8 @@ impl Line {
             milliseconds = seconds * 1_000.0,
             "answered"
         );
-        let labels = [("method", self.method), ("route", self.route), ("status", status.to_string())];
+        let labels =
+            [("method", self.method.to_owned()), ("route", self.route), ("status", status.to_string())];
         metrics::counter!("charter_http_requests_total", &labels).increment(1);
         metrics::histogram!("charter_http_request_seconds", &labels).record(seconds);
     }
@@ -165,18 +210,12 @@ mod tests {
     use charter_control::{Config, Control};
     use charter_store::MemoryStore;
     use std::{sync::Arc, time::Duration};
-    use tokio::sync::Semaphore;
     use tower::ServiceExt;
 
     async fn answered(config: HttpConfig, path: &str) -> (u16, String, HeaderMap) {
         let control =
             Control::start(Arc::new(MemoryStore::default()), Config::default()).await.unwrap().control;
-        let app = App {
-            control,
-            running: Arc::new(Semaphore::new(config.requests_at_once_max)),
-            config: Arc::new(config),
-            document: Arc::from(""),
-        };
+        let app = App::new(control, config, Arc::from(""));
         let router: Router = Router::new()
             .route(
                 "/panics",
@@ -189,6 +228,8 @@ mod tests {
             .route("/hangs", get(std::future::pending::<()>))
             .route("/fails", get(|| async { (StatusCode::INTERNAL_SERVER_ERROR, "secret words") }))
             .route("/works", get(|| async { "fine" }))
+            .route("/healthz", get(|| async { "fine" }))
+            .route("/readyz", get(|| async { "fine" }))
             .layer(from_fn_with_state(app, around));
         let request = Request::builder().uri(path).body(Body::empty()).unwrap();
         let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
@@ -222,6 +263,38 @@ mod tests {
         assert!(status == 503 && text.contains("\"code\":\"overloaded\""), "{text}");
         assert_eq!(headers["retry-after"], RETRY);
         assert_eq!(answered(HttpConfig::default(), "/works").await.0, 200);
+    }
+
+    #[tokio::test]
+    async fn a_probe_is_answered_however_much_there_is_to_do() {
+        for path in ["/healthz", "/readyz"] {
+            let none = HttpConfig { requests_at_once_max: 0, ..HttpConfig::default() };
+            assert_eq!(answered(none, path).await.0, 200, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_method_nobody_knows_has_no_name_of_its_own() {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
+            assert_eq!(known(&method.parse().unwrap()), method);
+        }
+        for method in ["PURGE", "X1", "X2", "get"] {
+            assert_eq!(known(&method.parse().unwrap()), "other");
+        }
+    }
+
+    #[test]
+    fn of_a_path_the_route_and_its_ids_are_shown() {
+        let id = "0190e9a0-0000-7000-8000-000000000001";
+        for (route, path, shown) in [
+            ("/a/{id}", format!("/a/{id}"), format!("/a/{id}")),
+            ("/a/{id}", "/a/cht_secret".to_owned(), "/a/{id}".to_owned()),
+            ("/a/{id}/b/{user}", format!("/a/ops/b/{id}"), format!("/a/{{id}}/b/{id}")),
+            ("/a/{id}", format!("/a/{}", id.replace('-', "")), "/a/{id}".to_owned()),
+            ("none", "/alice/cht_secret".to_owned(), "none".to_owned()),
+        ] {
+            assert_eq!(masked(route, &path), shown);
+        }
     }
 
     const RETRY: &str = "1";

@@ -5,7 +5,7 @@ use super::params::Params;
 use crate::{
     App,
     access::{Gate, Row, TypeKey},
-    ask::{Ask, Asked},
+    ask::{Ask, Asked, Needs},
     problem::Problem,
 };
 use axum::{
@@ -38,9 +38,10 @@ pub(crate) async fn gate(
         Gate::Public => None,
         _ => Some(authenticate(&app, headers).await?),
     };
-    let policy = match header_number(headers, "policy-version-min")? {
-        Some(version) => app.control.at_least(version).await?,
+    let policy = match &who {
+        // Waiting is for those who are signed in.
         None => app.control.policy(),
+        Some(who) => at_least(&app, headers, who).await?,
     };
     let now = app.control.now();
     let segments: Vec<(String, String)> =
@@ -65,6 +66,16 @@ pub(crate) async fn gate(
     Ok(response)
 }
 
+/// The policy at the version the request asks for, or at the newest. Who waited for it is asked for again: a
+/// credential that was revoked meanwhile is worth nothing.
+async fn at_least(app: &App, headers: &HeaderMap, who: &Authenticated) -> Result<Arc<Policy>, Problem> {
+    let Some(version) = header_number(headers, "policy-version-min")? else {
+        return Ok(app.control.policy());
+    };
+    let policy = app.control.at_least(version).await?;
+    if app.control.is_still_good(who).await { Ok(policy) } else { Err(Problem::invalid_token()) }
+}
+
 /// Whether the caller holds the row's key anywhere.
 fn passes(ask: &Ask) -> Result<(), Problem> {
     match ask.row.gate {
@@ -72,7 +83,11 @@ fn passes(ask: &Ask) -> Result<(), Problem> {
         Gate::Key(key) => anywhere(ask, &crate::ask::core_key(key)?),
         Gate::TypeKey(which) => match ask.segment("type") {
             Some(name) => match ask.policy.object_type(name) {
-                Some(of) => anywhere(ask, type_key(&of, which)).map_err(|_| Problem::not_found()),
+                Some(of) => match anywhere(ask, type_key(&of, which)) {
+                    Ok(()) => Ok(()),
+                    // Whoever may know the object may know which key he lacks: the use case says it.
+                    Err(_) => ask.path_object(&Needs::Nothing).map(drop),
+                },
                 None => Err(Problem::not_found()),
             },
             None => any_type(ask, which),

@@ -3,6 +3,7 @@
 mod around;
 mod cursor;
 mod gate;
+mod opening;
 mod params;
 mod server;
 

@@ -1,6 +1,7 @@
 //! Serving a router on a listener: HTTP/1.1 and HTTP/2, bounded in connections, headers and time, and ended without
 //! breaking off what is being answered. The one place that knows the HTTP implementation.
 
+use super::opening::Opening;
 use axum::Router;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -34,6 +35,16 @@ pub async fn serve(
     router: Router,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
+    serve_within(listener, router, Duration::from_secs(HEAD_SECONDS_MAX), shutdown).await
+}
+
+/// The same with a bound of its own on how long a connection may leave open which protocol it speaks.
+async fn serve_within(
+    listener: TcpListener,
+    router: Router,
+    opening_max: Duration,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
     let server = builder();
@@ -52,7 +63,8 @@ pub async fn serve(
             }
         };
         let service = TowerToHyperService::new(router.clone());
-        let connection = server.serve_connection(TokioIo::new(stream), service).into_owned();
+        let stream = TokioIo::new(Opening::new(stream, opening_max));
+        let connection = server.serve_connection(stream, service).into_owned();
         let watched = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = watched.await {
@@ -94,4 +106,52 @@ fn builder() -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(Some(Duration::from_secs(HEAD_SECONDS_MAX)))
         .keep_alive_timeout(Duration::from_secs(HEAD_SECONDS_MAX));
     server
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use std::net::SocketAddr;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+    };
+
+    const OPENING_MAX: Duration = Duration::from_millis(50);
+
+    async fn served() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let router = Router::new().route("/", get(|| async { "fine" }));
+        tokio::spawn(serve_within(listener, router, OPENING_MAX, std::future::pending()));
+        at
+    }
+
+    #[tokio::test]
+    async fn who_does_not_say_which_protocol_he_speaks_is_shown_the_door() {
+        let at = served().await;
+        for said in ["", "P", "PRI * HTTP/2.0\r\n\r\n"] {
+            let mut stream = TcpStream::connect(at).await.unwrap();
+            stream.write_all(said.as_bytes()).await.unwrap();
+            let mut heard = Vec::new();
+            let reading = stream.read_to_end(&mut heard);
+            let closed = tokio::time::timeout(Duration::from_secs(5), reading).await;
+            assert!(closed.is_ok(), "{said:?} keeps its connection");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_said_it_may_take_his_time_between_requests() {
+        let mut stream = TcpStream::connect(served().await).await.unwrap();
+        for _ in 0..2 {
+            stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+            let mut heard = Vec::new();
+            while !heard.ends_with(b"fine") {
+                assert_ne!(stream.read_buf(&mut heard).await.unwrap(), 0, "closed");
+            }
+            assert!(heard.starts_with(b"HTTP/1.1 200 OK"));
+            tokio::time::sleep(OPENING_MAX * 3).await;
+        }
+    }
 }

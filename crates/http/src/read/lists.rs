@@ -1,11 +1,12 @@
 //! Lists in which each row needs a permission: filtered before they are paged, so that neither a page's size nor a
 //! cursor says anything about rows the caller can't see.
 
+use super::questions::About;
 use crate::{
     ask::{Ask, Needs, PageAsk},
     problem::Problem,
 };
-use charter_events::{RoleId, Scope, Subject};
+use charter_events::{PermissionKey, RoleId, Scope, Subject};
 use charter_policy::{AccessControl, ContentView, GrantView, ObjectView, Page, Position};
 use std::collections::HashMap;
 
@@ -31,6 +32,36 @@ pub(crate) fn objects<'a>(ask: &'a Ask, only: Option<&str>, page: &PageAsk) -> R
     }
     rows.sort_unstable_by_key(|row| row.position);
     page.take(rows.into_iter(), |row| row.position)
+}
+
+/// The objects of a type on which somebody may do something, as far as the caller may know them, and whether that is
+/// on all of the type.
+pub(crate) fn allowed_objects<'a>(
+    ask: &'a Ask,
+    who: &About,
+    key: &PermissionKey,
+    of: &str,
+    page: &PageAsk,
+) -> (bool, Vec<ObjectView<'a>>, Option<String>) {
+    let Some(user) = who.user else { return (false, Vec::new(), None) };
+    let part = |after| {
+        let asked = Page { after, limit: page.limit.saturating_add(1) };
+        ask.policy.allowed_objects(user, key, of, ask.now, asked)
+    };
+    let first = part(page.after());
+    let all = first.all;
+    let (mut first, mut last) = (Some(first), None);
+    let rows = std::iter::from_fn(|| {
+        let now = match first.take() {
+            Some(first) => first,
+            None => part(Some(last.take()?)),
+        };
+        last = now.next;
+        Some(now.objects)
+    });
+    let views = rows.flatten().filter_map(|id| ask.policy.object(id));
+    let (views, next) = scan(page, views, |view| view.position, |view| who.himself || ask.knows(view));
+    (all, views, next)
 }
 
 /// What of a folder, or of the top (`none`), the caller may read.

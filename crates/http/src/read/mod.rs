@@ -7,7 +7,7 @@ mod questions;
 mod sharing;
 
 pub(crate) use answers::{decision, effective_row, holder, state, summary};
-pub(crate) use lists::{GrantFilter, grants as list_grants, objects, objects_in};
+pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
 pub(crate) use questions::{about, ask_one, effective, in_catalog, object as asked_object};
 pub(crate) use sharing::sharing;
 
@@ -45,8 +45,8 @@ impl Names {
     }
 }
 
-pub(crate) fn user(ask: &Ask, view: &UserView<'_>, names: &Names) -> dto::User {
-    let profile = names.profile(view.id);
+/// What whoever may change a user, but not read users, is shown of him.
+pub(crate) fn user_in_brief(view: &UserView<'_>) -> dto::User {
     dto::User {
         id: view.id,
         kind: view.kind,
@@ -57,17 +57,33 @@ pub(crate) fn user(ask: &Ask, view: &UserView<'_>, names: &Names) -> dto::User {
             UserStatus::AwaitingDeletion => dto::UserStatus::AwaitingDeletion,
             UserStatus::Erased => dto::UserStatus::Erased,
         },
+        username: None,
+        display_name: None,
+        email: None,
+        login_name: None,
+        external_id: None,
+        has_password: None,
+        administrator: None,
+        created_at: None,
+        erase_at: None,
+        groups: None,
+        changed_at: view.changed_at,
+    }
+}
+
+pub(crate) fn user(ask: &Ask, view: &UserView<'_>, names: &Names) -> dto::User {
+    let profile = names.profile(view.id);
+    dto::User {
         username: profile.map(|p| p.username.to_string()),
         display_name: profile.and_then(|p| p.display_name.as_ref()).map(ToString::to_string),
         email: profile.and_then(|p| p.email.clone()),
         login_name: profile.and_then(|p| p.login_name.clone()),
         external_id: profile.and_then(|p| p.external_id.as_ref()).map(ToString::to_string),
-        has_password: view.has_password,
-        administrator: ask.policy.is_administrator(view.id, ask.now),
-        created_at: view.created_at,
+        has_password: Some(view.has_password),
+        administrator: Some(ask.policy.is_administrator(view.id, ask.now)),
+        created_at: Some(view.created_at),
         erase_at: view.erase_at,
-        groups: None,
-        changed_at: view.changed_at,
+        ..user_in_brief(view)
     }
 }
 

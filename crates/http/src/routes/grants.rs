@@ -49,7 +49,9 @@ pub(crate) async fn issue(ask: Ask, body: Body<dto::GrantCreate>) -> Answered<dt
     let receipt = ask.submit(command, hash).await?;
     let id = GrantId::new(receipt.created.ok_or_else(Problem::internal)?);
     let after = ask.after(receipt.last).await?;
-    let view = after.policy.grant(id).ok_or_else(Problem::not_found)?;
+    // A repeated request shows no more than the caller may still see.
+    let seen = |view: &GrantView<'_>| !receipt.repeated || read::sees_grant(&after, view);
+    let view = after.policy.grant(id).filter(seen).ok_or_else(Problem::not_found)?;
     let grant = shown(&after, view).await?;
     let changed_at = grant.changed_at;
     Ok(Answer::created(receipt.last, format!("/api/v1/grants/{id}"), grant).etag(changed_at))

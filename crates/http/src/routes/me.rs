@@ -40,7 +40,8 @@ pub(crate) async fn me(ask: Ask) -> Answered<dto::Me> {
 pub(crate) async fn change_password(ask: Ask, body: Body<dto::ChangePasswordRequest>) -> Answered<()> {
     let current = SecretText::new(body.value.current.expose());
     let new = SecretText::new(body.value.new.expose());
-    let receipt = ask.app.control.change_password(&ask.who, &current, &new, ask.meta(body.hash)?).await?;
+    let receipt =
+        ask.app.control.change_password(&ask.who, &current, &new, ask.meta(body.hash).await?).await?;
     Ok(Answer::done(receipt.last))
 }
 
@@ -66,7 +67,8 @@ pub(crate) async fn sessions(ask: Ask) -> Answered<dto::List<dto::Session>> {
 #[utoipa::path(delete, path = "/api/v1/user/me/sessions", operation_id = "end_sessions", tag = "me",
     responses((status = 204, description = "Ended")))]
 pub(crate) async fn end_sessions(ask: Ask, body: NoBody) -> Answered<()> {
-    let receipt = ask.app.control.end_sessions(ask.caller.clone(), ask.user, ask.meta(body.hash)?).await?;
+    let receipt =
+        ask.app.control.end_sessions(ask.caller.clone(), ask.user, ask.meta(body.hash).await?).await?;
     Ok(Answer::done(receipt.last))
 }
 
@@ -80,7 +82,7 @@ pub(crate) async fn end_session(ask: Ask, body: NoBody) -> Answered<()> {
     if !own.iter().any(|known| known.id == session) {
         return Err(Problem::not_found());
     }
-    let meta = ask.meta(body.hash)?;
+    let meta = ask.meta(body.hash).await?;
     let receipt = ask.app.control.end_session(ask.caller.clone(), ask.user, session, meta).await?;
     Ok(Answer::done(receipt.last))
 }
@@ -111,7 +113,7 @@ pub(crate) async fn tokens(ask: Ask) -> Answered<dto::List<dto::Token>> {
 pub(crate) async fn issue_token(ask: Ask, body: Body<dto::TokenRequest>) -> Answered<dto::TokenIssued> {
     let Body { value: dto::TokenRequest { name, expires_at, mask }, hash } = body;
     let new = NewToken { user: ask.user, name: name.clone(), expires_at, mask };
-    let issued = ask.app.control.issue_token(ask.caller.clone(), new, ask.meta(hash)?).await?;
+    let issued = ask.app.control.issue_token(ask.caller.clone(), new, ask.meta(hash).await?).await?;
     let after = ask.after(issued.receipt.last).await?;
     let view = after.policy.token(issued.token).ok_or_else(Problem::internal)?;
     let token = dto::Token {
@@ -136,6 +138,6 @@ pub(crate) async fn revoke_token(ask: Ask, body: NoBody) -> Answered<()> {
     if ask.policy.token(token).is_none_or(|known| known.user != ask.user) {
         return Err(Problem::not_found());
     }
-    let receipt = ask.app.control.revoke_token(ask.caller.clone(), token, ask.meta(body.hash)?).await?;
+    let receipt = ask.app.control.revoke_token(ask.caller.clone(), token, ask.meta(body.hash).await?).await?;
     Ok(Answer::done(receipt.last))
 }

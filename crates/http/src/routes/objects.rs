@@ -11,7 +11,8 @@ use crate::{
 use charter_commands::{
     Command, CreateObject, DeleteObject, MoveObject, RenameObject, SetInheritance, TransferObject,
 };
-use charter_events::{Hash, ObjectId, Offset, UserId};
+use charter_control::Receipt;
+use charter_events::{Hash, ObjectId, UserId};
 
 /// The objects the caller may read, in the order they came: of a type, in a folder.
 #[utoipa::path(get, path = "/api/v1/objects", operation_id = "list_objects", tag = "objects",
@@ -40,7 +41,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<
         CreateObject { object_type: new.object_type, external_id: new.external_id, name: new.name, parent };
     let receipt = ask.submit(command, hash).await?;
     let id = ObjectId::new(receipt.created.ok_or_else(Problem::internal)?);
-    let object = at(&ask, receipt.last, id).await?;
+    let object = at(&ask, &receipt, id).await?;
     let changed_at = object.changed_at;
     Ok(Answer::created(receipt.last, format!("{location}/{id}"), object).etag(changed_at))
 }
@@ -133,15 +134,17 @@ async fn changed(
     body: Hash,
 ) -> Answered<dto::ObjectRow> {
     let receipt = ask.submit(command, body).await?;
-    let object = at(ask, receipt.last, object).await?;
+    let object = at(ask, &receipt, object).await?;
     let changed_at = object.changed_at;
     Ok(Answer::ok(receipt.last, object).etag(changed_at))
 }
 
-/// An object after the caller's own change; he may have lost sight of it by that, and is shown what he just did.
-async fn at(ask: &Ask, version: Offset, id: ObjectId) -> Result<dto::ObjectRow, Problem> {
-    let ask = ask.after(version).await?;
-    let view = ask.policy.object(id).ok_or_else(Problem::not_found)?;
+/// An object after the caller's own change; he may have lost sight of it by that, and is shown what he just did. Not
+/// so when the request is a repeated one: what he did once does not show him what the object is now.
+async fn at(ask: &Ask, receipt: &Receipt, id: ObjectId) -> Result<dto::ObjectRow, Problem> {
+    let ask = ask.after(receipt.last).await?;
+    let view = ask.policy.object(id).filter(|view| !receipt.repeated || ask.knows(view));
+    let view = view.ok_or_else(Problem::not_found)?;
     let names = Names::of(&ask, view.owner).await;
     Ok(read::object(&ask, &view, &names))
 }

@@ -10,6 +10,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use charter_events::Scope;
 
 /// Whether the process answers at all.
 #[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations",
@@ -32,9 +33,10 @@ pub(crate) async fn readyz(visit: Visit) -> Answered<dto::Health> {
 /// Counters and timings, in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations",
     responses((status = 200, description = "The metrics", content_type = "text/plain", body = String)))]
-pub(crate) async fn metrics(ask: Ask) -> Response {
+pub(crate) async fn metrics(ask: Ask) -> Result<Response, Problem> {
+    ask.require("core.projection.read", Scope::Global)?;
     let text = ask.app.config.metrics.as_ref().map(|metrics| metrics.render()).unwrap_or_default();
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
 /// This document.

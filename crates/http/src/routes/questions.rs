@@ -121,20 +121,11 @@ pub(crate) async fn allowed_objects(
     let who = read::about(&ask, question.user.as_deref(), Scope::Global)?;
     let filter = format!("{:?}\0{}\0{of}", who.user, question.permission);
     let page = ask.page_asked(&filter, question.limit, question.cursor.as_deref())?;
-    let found = match who.user {
-        None => charter_policy::AllowedObjects::default(),
-        Some(user) => {
-            ask.policy.allowed_objects(user, &question.permission, of.as_str(), ask.now, page.page())
-        }
-    };
-    let views = found.objects.iter().filter_map(|id| ask.policy.object(*id));
+    let (all, views, next) = read::allowed_objects(&ask, &who, &question.permission, of.as_str(), &page);
     let answer = dto::AllowedObjectsAnswer {
-        all: found.all,
-        objects: views
-            .filter(|view| who.himself || ask.knows(view))
-            .map(|view| read::object_ref(&view))
-            .collect(),
-        next: found.next.map(|last| page.next(last)),
+        all,
+        objects: views.iter().map(read::object_ref).collect(),
+        next,
         policy_version: ask.policy.version(),
     };
     Ok(Answer::ok(ask.policy.version(), answer))

@@ -37,7 +37,7 @@ pub(crate) async fn sign_in(visit: Visit, body: Body<dto::SignInRequest>) -> Ans
 #[utoipa::path(delete, path = "/api/v1/session", operation_id = "sign_out", tag = "me",
     responses((status = 204, description = "Signed out")))]
 pub(crate) async fn sign_out(ask: Ask, body: NoBody) -> Answered<()> {
-    match ask.app.control.sign_out(&ask.who, ask.meta(body.hash)?).await? {
+    match ask.app.control.sign_out(&ask.who, ask.meta(body.hash).await?).await? {
         Some(receipt) => Ok(Answer::done(receipt.last)),
         None => Err(Problem::new(StatusCode::CONFLICT, "no_session", "a token is revoked, not signed out")),
     }

@@ -42,7 +42,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::UserCreate>) -> Answered<dt
     };
     let password = new.password.map(|password| SecretText::new(password.into_inner()));
     let new = NewUser { kind: new.kind.unwrap_or(UserKind::Person), profile, password };
-    let receipt = ask.app.control.register_user(ask.caller.clone(), new, ask.meta(hash)?).await?;
+    let receipt = ask.app.control.register_user(ask.caller.clone(), new, ask.meta(hash).await?).await?;
     let id = UserId::new(receipt.created.ok_or_else(Problem::internal)?);
     let (user, changed_at) = shown(&ask, receipt.last, id).await?;
     Ok(Answer::created(receipt.last, format!("/api/v1/users/{id}"), user).etag(changed_at))
@@ -74,7 +74,7 @@ pub(crate) async fn patch(ask: Ask, body: Patch<dto::UserPatch>) -> Answered<dto
         login_name: value.login_name,
         external_id: value.external_id,
     };
-    let receipt = ask.app.control.edit_user(ask.caller.clone(), id, patch, ask.meta(hash)?).await?;
+    let receipt = ask.app.control.edit_user(ask.caller.clone(), id, patch, ask.meta(hash).await?).await?;
     answer(&ask, receipt.last, id).await
 }
 
@@ -126,7 +126,7 @@ pub(crate) async fn restore(ask: Ask, body: NoBody) -> Answered<dto::User> {
 pub(crate) async fn credential_reset(ask: Ask, body: Body<dto::CredentialResetRequest>) -> Answered<()> {
     let id = named(&ask, "core.user.edit")?;
     let password = SecretText::new(body.value.password.expose());
-    let meta = ask.meta(body.hash)?;
+    let meta = ask.meta(body.hash).await?;
     let receipt = ask.app.control.reset_password(ask.caller.clone(), id, &password, meta).await?;
     Ok(Answer::done(receipt.last))
 }
@@ -147,11 +147,15 @@ async fn answer(ask: &Ask, version: Offset, id: UserId) -> Answered<dto::User> {
     Ok(Answer::ok(version, user).etag(changed_at))
 }
 
-/// A user at a version, with his groups where the caller may see groups.
+/// A user at a version, with his groups where the caller may see groups. Who may change users and not read them is
+/// told no more than which account he changed and how it stands.
 async fn shown(ask: &Ask, version: Offset, id: UserId) -> Result<(dto::User, Offset), Problem> {
     let ask = ask.after(version).await?;
-    let names = Names::of(&ask, [id]).await;
     let view = ask.policy.user(id).ok_or_else(Problem::not_found)?;
+    if !ask.may_core("core.user.read", Scope::Global) {
+        return Ok((read::user_in_brief(&view), view.changed_at));
+    }
+    let names = Names::of(&ask, [id]).await;
     let mut user = read::user(&ask, &view, &names);
     if ask.may_core("core.group.read", Scope::Global) {
         let groups = ask.policy.groups_of(id).filter_map(|group| ask.policy.group(group));

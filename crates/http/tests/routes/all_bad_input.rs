@@ -101,12 +101,13 @@ async fn an_unknown_reference_is_refused_and_named() {
     refused(&api, ("POST", "/objects", no_type), 422, "unknown_object_type", Some("type")).await;
     let owner = json!({"owner": "ghost"});
     refused(&api, ("POST", "/objects/server/s1/transfer", owner), 404, "not_found", Some("owner")).await;
+    let member = ("PUT", "/groups/ops/members/ghost", Value::Null);
+    refused(&api, member, 404, "not_found", Some("user")).await;
     for (method, path) in [
         ("GET", "/users/ghost"),
         ("POST", "/users/ghost/suspend"),
         ("DELETE", "/roles/no-role"),
         ("DELETE", "/groups/ghosts"),
-        ("PUT", "/groups/ops/members/ghost"),
         ("GET", "/objects/server/s9"),
         ("DELETE", "/objects/server/s9"),
         ("GET", "/grants/not-an-id"),

@@ -46,8 +46,30 @@ async fn a_request_is_one_line_with_who_what_and_how_it_ended() {
     let lines: Vec<&str> = text.lines().filter(|line| line.contains("charter::access")).collect();
     assert_eq!(lines.len(), 1, "{text}");
     let ada = api.id_of("ada").to_string();
-    for part in ["GET", "/api/v1/users/gh%0Aost", "404", "not_found", "req-3", &ada] {
+    for part in ["GET", "/api/v1/users/{id}", "404", "not_found", "req-3", &ada] {
         assert!(lines[0].contains(part), "{part}: {}", lines[0]);
+    }
+    assert!(!lines[0].contains("ost"), "{}", lines[0]);
+}
+
+#[tokio::test]
+async fn of_a_path_no_name_and_no_secret_is_logged_and_of_a_method_no_made_up_one() {
+    let api = Api::new().await;
+    let (log, _guard) = captured();
+    for path in
+        ["/users/alice", "/user/me/tokens/cht_canary0123456789", "/alice", "/groups/alice/members/alice"]
+    {
+        for method in ["GET", "DELETE", "PUT", "X-ALICE"] {
+            api.call(method, path).by(&api.admin).send().await;
+        }
+    }
+    let id = api.id_of("ada").to_string();
+    api.admin("GET", &format!("/users/{id}"), Value::Null).await.ok(200);
+    let text = log.text();
+    assert!(text.contains(&format!("/api/v1/users/{id}")), "{text}");
+    for word in ["alice", "ALICE", "canary"] {
+        let told = text.lines().find(|line| line.contains("charter::access") && line.contains(word));
+        assert_eq!(told, None);
     }
 }
 

@@ -43,3 +43,17 @@ async fn anyone_may_leave_a_group_that_carries_no_deny() {
     api.by(&bob, "DELETE", "/groups/ops/members/ada", Value::Null).await.refused(403, "forbidden");
     api.unchanged_since(head);
 }
+
+#[tokio::test]
+async fn whether_a_user_to_be_added_is_there_is_told_after_whether_the_group_is_unchanged() {
+    let api = Api::new().await;
+    api.user_without_token("dave").await;
+    api.admin("POST", "/groups", json!({"slug": "ops"})).await.ok(201);
+    let add = |user: &str| {
+        let call = api.call("PUT", &format!("/groups/ops/members/{user}")).by(&api.admin);
+        call.header("if-match", "\"1\"").send()
+    };
+    let there = add("dave").await.refused(412, "stale");
+    let ghost = add("ghost").await.refused(412, "stale");
+    assert_eq!(there.text, ghost.text);
+}

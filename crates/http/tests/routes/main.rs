@@ -5,6 +5,7 @@
 mod all_access_table;
 mod all_bad_input;
 mod all_bodies;
+mod all_bounds;
 mod all_conventions;
 mod all_documents;
 mod all_hiding;

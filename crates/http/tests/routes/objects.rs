@@ -149,3 +149,15 @@ async fn a_sealed_objects_screen_ends_at_the_object() {
     let screen = api.admin("GET", "/objects/server/s1/access", Value::Null).await.ok(200);
     assert_eq!((&screen.body["inherits"], &screen.body["inherited"]), (&json!(false), &json!([])));
 }
+
+#[tokio::test]
+async fn who_may_know_an_object_is_told_which_key_he_lacks_on_it() {
+    let api = Api::furnished().await;
+    let bob = api.user("bob").await;
+    api.give("user:bob", &["minecraft.server.read"], "server:s1").await;
+    for (method, body) in [("PATCH", json!({"name": "x"})), ("DELETE", Value::Null)] {
+        let known = api.by(&bob, method, "/objects/server/s1", body.clone()).await.refused(403, "forbidden");
+        assert_eq!(known.body["missing"], json!(["minecraft.server.manage"]));
+        api.by(&bob, method, "/objects/server/s2", body).await.refused(404, "not_found");
+    }
+}

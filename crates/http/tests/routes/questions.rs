@@ -171,3 +171,26 @@ async fn a_revoked_grant_answers_deny_at_once() {
         assert_eq!(api.by(&bob, "POST", "/check", question.clone()).await.ok(200).body["allowed"], false);
     }
 }
+
+#[tokio::test]
+async fn pages_of_allowed_objects_are_full_of_those_the_caller_may_know() {
+    let api = Api::furnished().await;
+    let bob = api.user("bob").await;
+    api.give("user:bob", &["core.decision.read"], "global").await;
+    for number in 0..6 {
+        let name = format!("n{number}");
+        api.admin("POST", "/objects", json!({"type": "server", "name": name, "external_id": name}))
+            .await
+            .ok(201);
+        if number < 5 {
+            let deny = json!({"subject": "user:bob", "permissions": ["core.decision.read"],
+                              "scope": format!("server:{name}"), "effect": "deny"});
+            api.admin("POST", "/grants", deny).await.ok(201);
+        }
+    }
+    let question =
+        json!({"user": "ada", "permission": "minecraft.server.restart", "type": "server", "limit": 3});
+    let page = api.by(&bob, "POST", "/allowed-objects", question).await.ok(200);
+    assert_eq!(page.texts("objects", "external_id"), ["s1", "s2", "n5"], "{}", page.text);
+    assert_eq!(page.body.get("next"), None);
+}

@@ -93,3 +93,29 @@ async fn who_may_reset_passwords_does_not_reset_a_stronger_ones() {
     assert_eq!(reset.status, 403, "{}", reset.text);
     api.unchanged_since(head);
 }
+
+#[tokio::test]
+async fn who_changes_users_without_reading_them_is_not_told_who_they_are() {
+    let api = Api::new().await;
+    let desk = api.user("desk").await;
+    let keys =
+        ["core.user.create", "core.user.edit", "core.user.suspend", "core.user.delete", "core.group.read"];
+    api.give("user:desk", &keys, "global").await;
+    let new = json!({"username": "bob", "email": "bob@example.org", "external_id": "HR-8"});
+    let made = api.by(&desk, "POST", "/users", new).await.ok(201);
+    let mut answers = vec![made];
+    for (method, path, body) in [
+        ("PATCH", "/users/bob", json!({"display_name": "Bob"})),
+        ("POST", "/users/bob/suspend", Value::Null),
+        ("POST", "/users/bob/reactivate", Value::Null),
+        ("POST", "/users/bob/schedule-deletion", json!({})),
+        ("POST", "/users/bob/restore", Value::Null),
+    ] {
+        answers.push(api.by(&desk, method, path, body).await.ok(200));
+    }
+    for reply in answers {
+        let members: Vec<&String> = reply.body.as_object().unwrap().keys().collect();
+        assert_eq!(members, ["changed_at", "id", "kind", "status"], "{}", reply.text);
+        assert_eq!(reply.header("etag"), format!("\"{}\"", reply.body["changed_at"]));
+    }
+}
