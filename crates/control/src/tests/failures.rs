@@ -214,3 +214,26 @@ async fn a_writer_that_panics_leaves_a_server_that_says_so() {
     assert_eq!(code(control.submit(request(admin, group("ops"))).await), "unavailable");
     assert_eq!(control.readiness().not_ready, Some(NotReady::WriterEnded));
 }
+
+#[tokio::test]
+async fn whoever_asks_behind_commands_to_catch_up_is_answered_with_them() {
+    let house = House::new().await;
+    let admin = house.administrator("root").await;
+    let mut paused = house.store.hooks().pause_at(StorePoint::BeforeLock);
+    let submit = |slug| {
+        let (control, asked) = (house.control.clone(), request(admin.clone(), group(slug)));
+        tokio::spawn(async move { control.submit(asked).await })
+    };
+    let one = submit("one");
+    paused.reached().await;
+    let two = submit("two");
+    house.queued(1).await;
+    let control = house.control.clone();
+    let catching_up = tokio::spawn(async move { crate::writer::catch_up(&control.inner).await });
+    house.queued(2).await;
+    paused.go();
+    for answer in [one, two] {
+        answer.await.unwrap().unwrap();
+    }
+    catching_up.await.unwrap();
+}
