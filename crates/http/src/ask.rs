@@ -293,7 +293,7 @@ impl Ask {
         if !self.app.control.is_still_good(&self.who).await {
             return Err(Problem::invalid_token());
         }
-        self.asked.meta(body)
+        Ok(self.asked.meta(body)?.while_good(&self.who))
     }
 
     /// The same request at the version a command led to.
