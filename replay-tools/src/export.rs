@@ -2,9 +2,9 @@
 
 use crate::{
     Progress, ToolError,
-    lines::{EventLine, FORMAT, FirstLine},
+    lines::{FORMAT, FirstLine},
 };
-use charter_events::{Head, Offset};
+use charter_events::{EventJson, Head, Offset};
 use charter_store::{Fault, LogStore, READ_EVENTS_MAX, What, chain::Verifier};
 use std::io::Write;
 
@@ -29,9 +29,8 @@ pub async fn export(
         }
         for event in page.iter().take_while(|event| event.offset <= head.offset) {
             verifier.next(event).map_err(charter_store::StoreError::from)?;
-            let unreadable =
-                || damaged(event.offset, What::Unreadable("its payload is not one line of JSON".into()));
-            write_line(out, &EventLine::of(event).ok_or_else(unreadable)?)?;
+            let unreadable = |e: serde_json::Error| damaged(event.offset, What::Unreadable(e.to_string()));
+            write_line(out, &EventJson::new(event).map_err(unreadable)?)?;
         }
         progress(Progress { at: verifier.head().offset, end: head.offset });
     }

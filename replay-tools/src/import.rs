@@ -3,9 +3,9 @@
 
 use crate::{
     Progress, ToolError,
-    lines::{EventLine, FORMAT, FirstLine, LINE_BYTES_MAX},
+    lines::{FORMAT, FirstLine, LINE_BYTES_MAX},
 };
-use charter_events::{Head, Offset, StoredEvent};
+use charter_events::{EventJson, Head, Offset, StoredEvent};
 use charter_store::{Batch, LogStore, chain::Verifier};
 use std::io::{BufRead, Read};
 
@@ -121,7 +121,7 @@ impl Lines<'_> {
         if !self.read()? {
             return Ok(None);
         }
-        let line: EventLine<'_> =
+        let line: EventJson<'_> =
             serde_json::from_str(&self.text).map_err(|e| self.wrong(format!("it is no event: {e}")))?;
         Ok(Some(line.into_event()))
     }

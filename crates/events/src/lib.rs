@@ -7,6 +7,7 @@ pub mod access;
 pub mod areas;
 pub mod envelope;
 pub mod ids;
+pub mod json;
 pub mod key;
 pub mod names;
 pub mod people;
@@ -18,8 +19,9 @@ pub use access::{Affects, ChildTypes, Content, Effect, Reach, RoleScope, Scope, 
 pub use areas::{
     catalog::*, credential::*, grant::*, group::*, installation::*, object::*, role::*, user::*,
 };
-pub use envelope::{CommandMeta, EventJson, EventMeta, Hash, Head, Offset, StoredEvent};
+pub use envelope::{CommandMeta, EventMeta, Hash, Head, Offset, StoredEvent};
 pub use ids::*;
+pub use json::EventJson;
 pub use key::{Pattern, PatternKind, PermissionKey};
 pub use names::{ActionAlias, DisplayName, ExternalId, InvalidName, Namespace, ObjectType, Slug};
 pub use people::{Actor, NameTag, Profile, ProfileField, Sealed, SealedProfile, UserKind, Via};

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use charter_events::{Offset, Timestamp, UserId};
 use charter_store::{
     CredentialKind, CredentialRow, FORGET_ROWS_MAX, InstallationSecrets, Key32, Loaded, PasswordHash,
-    SESSIONS_LISTED_MAX, SecretHash, SecretStore, SecretWrite, Snapshot, SnapshotStore, StoreError, UserKey,
-    Wanted, check_writes,
+    SESSIONS_LISTED_MAX, SecretHash, SecretStore, SecretWrite, ServerStore, Snapshot, SnapshotStore,
+    StoreError, UserKey, Wanted, check_writes,
 };
 use sqlx::{Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -147,3 +147,7 @@ impl SnapshotStore for SqliteStore {
         self.snapshots.latest(self, wanted).await
     }
 }
+
+/// One server at a time has the folder, so it is alone.
+#[async_trait]
+impl ServerStore for SqliteStore {}

@@ -37,6 +37,14 @@ pub enum StoreError {
         /// The newest schema this build knows.
         known: i64,
     },
+    /// The database was made by an older build, and whoever opened it may not bring it up to date.
+    #[error("the database has schema {found}, this build needs {known}; run `charter migrate` first")]
+    NeedsMigration {
+        /// The database's schema; 0 when there is none of ours.
+        found: i64,
+        /// The schema this build needs.
+        known: i64,
+    },
     /// Another server has the store open.
     #[error("`{0}` is in use by another server; stop it first, or give this one a folder of its own")]
     InUse(String),
@@ -73,6 +81,7 @@ impl StoreError {
             Self::Damaged(_) => "log_damaged",
             Self::HeadMoved { .. } => "head_moved",
             Self::TooNew { .. } => "store_too_new",
+            Self::NeedsMigration { .. } => "store_needs_migration",
             Self::InUse(_) => "store_in_use",
             Self::NotAStore { .. } => "not_a_store",
             Self::Full => "store_full",

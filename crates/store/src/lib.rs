@@ -1,7 +1,7 @@
 //! Ports of all that is kept, in memory, with the hash chain and one conformance suite.
 //!
 //! Layer 2. Owns what a database must offer to hold a log of events and the secrets beside it ([`LogStore`],
-//! [`SecretStore`], [`SnapshotStore`]), the chain that ties the events together ([`chain`]), the check of a whole log
+//! [`SecretStore`], [`SnapshotStore`], [`ServerStore`]), the chain that ties the events together ([`chain`]), the check of a whole log
 //! ([`verify`]), and the suite every database must pass ([`conformance`]). Must not know any database, what events
 //! mean, or who asks: nothing here reads a clock or makes up an id.
 
@@ -12,6 +12,7 @@ mod limits;
 mod log;
 pub mod memory;
 mod secrets;
+mod servers;
 mod snapshot;
 pub mod snapshot_files;
 pub mod verify;
@@ -25,9 +26,12 @@ pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
     SecretStore, SecretWrite, UserKey, check_writes,
 };
+pub use servers::{
+    BUILD_BYTES_MAX, KNOWS_BYTES_MAX, Leadership, Lease, Polled, SERVERS_MAX, ServerStore, Task, Wakes,
+};
 pub use snapshot::{Ignored, Loaded, Snapshot, SnapshotHeader, SnapshotStore, Wanted};
 
 /// All that is kept, as one object: `Arc<dyn Store>`.
-pub trait Store: LogStore + SecretStore + SnapshotStore {}
+pub trait Store: LogStore + SecretStore + SnapshotStore + ServerStore {}
 
-impl<T: LogStore + SecretStore + SnapshotStore> Store for T {}
+impl<T: LogStore + SecretStore + SnapshotStore + ServerStore> Store for T {}

@@ -30,6 +30,9 @@ const ROOMS: &[Room] = &[
     room("store", "2", &["events"]),
     pure("scenarios", "2", &["events", "policy"]),
     room("store-sqlite", "3 (adapter)", &["events", "store"]),
+    room("store-postgres", "3 (adapter)", &["events", "store"]),
+    room("bus-nats", "3 (adapter)", &["events", "store"]),
+    room("follower", "4", &["events", "policy", "store", "bus-nats"]),
     room("control", "3", &["events", "policy", "commands", "store"]),
     room("http", "4", &["events", "policy", "commands", "store", "control"]),
     room("replay-tools", "4", &["events", "policy", "store"]),
@@ -43,6 +46,9 @@ const ROOMS: &[Room] = &[
             "store",
             "scenarios",
             "store-sqlite",
+            "store-postgres",
+            "bus-nats",
+            "follower",
             "control",
             "http",
             "replay-tools",
@@ -59,23 +65,28 @@ const ROOMS: &[Room] = &[
             "store",
             "scenarios",
             "store-sqlite",
+            "store-postgres",
+            "bus-nats",
+            "follower",
             "control",
             "http",
             "replay-tools",
             "testkit",
+            "services",
         ],
     ),
     pure("testkit", "aside", &["events"]),
-    room("xtask", "aside", &["events", "http"]),
+    room("services", "aside", &[]),
+    room("xtask", "aside", &["events", "http", "bus-nats", "services"]),
     room(
         "bench",
         "outside",
-        &["events", "policy", "commands", "store", "store-sqlite", "control", "testkit"],
+        &["events", "policy", "commands", "store", "store-sqlite", "store-postgres", "control", "testkit"],
     ),
 ];
 
 /// What any room's tests may use besides what the room may.
-const FOR_TESTS: &[&str] = &["testkit", "scenarios", "policy", "store-sqlite"];
+const FOR_TESTS: &[&str] = &["testkit", "scenarios", "policy", "store-sqlite", "services"];
 /// What no room is built on.
 const NEVER_BELOW: &[&str] = &["bench", "xtask", "tests"];
 /// What would make a pure room impure.

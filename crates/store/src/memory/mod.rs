@@ -3,6 +3,7 @@
 
 mod hooks;
 mod secrets;
+mod servers;
 
 use crate::{
     chain,
@@ -36,6 +37,7 @@ struct Shared {
     /// Held by the append that is under way.
     head_lock: Arc<tokio::sync::Mutex<()>>,
     hooks: Hooks,
+    servers: servers::Servers,
 }
 
 struct Kept {
@@ -69,7 +71,12 @@ impl MemoryStore {
             secrets: Secrets::new(Key32::new([0xA1; 32]), Key32::new([0xB2; 32])),
             snapshots: Vec::new(),
         };
-        let shared = Shared { kept: RwLock::new(kept), head_lock: Arc::default(), hooks: Hooks::default() };
+        let shared = Shared {
+            kept: RwLock::new(kept),
+            head_lock: Arc::default(),
+            hooks: Hooks::default(),
+            servers: servers::Servers::default(),
+        };
         Self { shared: Arc::new(shared) }
     }
 

@@ -1,0 +1,1 @@
+//! Publishes the log on NATS JetStream, and reads it there without missing an event.

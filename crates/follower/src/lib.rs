@@ -1,0 +1,1 @@
+//! Decisions in another process: a policy fed by the log.

@@ -1,0 +1,1 @@
+//! Throw-away PostgreSQL and NATS servers on loopback, for people and tests.
