@@ -1,0 +1,156 @@
+//! A server process that never outlives whoever started it, and the port it gets.
+
+use anyhow::{Context, ensure};
+use std::{
+    fs::File,
+    io::Write,
+    net::TcpListener,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// How often a start is tried again because somebody else took the port in between.
+pub(crate) const PORT_TRIES_MAX: usize = 8;
+/// How long a server may take until it answers.
+pub(crate) const READY_SECONDS_MAX: u64 = 60;
+/// How long a server may take to end before it is killed.
+const STOP_SECONDS_MAX: u64 = 30;
+/// How many of a log's last characters an error shows.
+const LOG_CHARS_MAX: usize = 2_000;
+
+/// Waits for the pipe from its parent to close, then ends the server named by the pid file and removes the folder.
+/// A line that says `done` calls that off. `$1` the pid file, `$2` the signal, `$3` the folder or nothing.
+const WATCHDOG: &str = r#"
+read -r word; [ "$word" = done ] && exit 0
+pid=$(head -n 1 "$1" 2>/dev/null)
+if [ -n "$pid" ]; then
+  kill -s "$2" "$pid" 2>/dev/null
+  tries=0
+  while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+  kill -s KILL "$pid" 2>/dev/null
+fi
+[ -z "$3" ] || rm -rf "$3"
+"#;
+
+/// Sends a signal, such as `TERM`, to a process.
+///
+/// # Errors
+/// When there is no such process, or it is not ours.
+pub fn signal(pid: u32, name: &str) -> anyhow::Result<()> {
+    // The shell's own `kill`: small systems have no program of that name.
+    let status = Command::new("sh")
+        .args(["-c", r#"kill -s "$1" "$2""#, "sh", name, &pid.to_string()])
+        .stderr(Stdio::null())
+        .status()?;
+    ensure!(status.success(), "process {pid} could not be sent SIG{name}");
+    Ok(())
+}
+
+/// A loopback port that is free at this moment; another process may take it before the server does.
+pub(crate) fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1")?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Ends the server when this process ends in any way, also by SIGKILL.
+pub(crate) struct Watchdog {
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Watchdog {
+    /// `remove`: a folder to be removed after the server has ended.
+    pub(crate) fn start(pid_file: &Path, signal: &str, remove: Option<&Path>) -> anyhow::Result<Self> {
+        let mut child = Command::new("sh")
+            .args(["-c", WATCHDOG, "sh"])
+            .arg(pid_file)
+            .arg(signal)
+            .arg(remove.unwrap_or(Path::new("")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C in a terminal goes to the whole group: the watchdog has to outlive it.
+            .process_group(0)
+            .spawn()
+            .context("no watchdog: `sh` could not be started")?;
+        let pipe = child.stdin.take();
+        Ok(Self { child, pipe })
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        if let Some(mut pipe) = self.pipe.take() {
+            // When it is gone already there is nobody to call off.
+            let _ = pipe.write_all(b"done\n");
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts a server in a process group of its own, so that Ctrl-C reaches the programs that use it first.
+pub(crate) fn spawn(command: &mut Command, log: &Path) -> anyhow::Result<Child> {
+    let output = File::options().create(true).append(true).open(log)?;
+    let program = PathBuf::from(command.get_program());
+    command
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{} could not be started", program.display()))
+}
+
+/// Waits until a server is ready; `false` when it ended instead.
+pub(crate) fn wait_ready(child: &mut Child, ready: impl Fn() -> bool) -> anyhow::Result<bool> {
+    let deadline = Instant::now() + Duration::from_secs(READY_SECONDS_MAX);
+    loop {
+        if child.try_wait()?.is_some() {
+            return Ok(false);
+        }
+        if ready() {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Sends a signal that ends the server and waits for that; kills it when it takes too long.
+pub(crate) fn end(child: &mut Child, name: &str) -> anyhow::Result<()> {
+    if child.try_wait()?.is_some() {
+        return Ok(());
+    }
+    signal(child.id(), name)?;
+    let deadline = Instant::now() + Duration::from_secs(STOP_SECONDS_MAX);
+    while child.try_wait()?.is_none() {
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// The end of a server's log, for an error.
+pub(crate) fn log_tail(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let skipped = text.chars().count().saturating_sub(LOG_CHARS_MAX);
+    text.chars().skip(skipped).collect()
+}
+
+/// As many hexadecimal digits of randomness as a password needs.
+pub(crate) fn password() -> anyhow::Result<String> {
+    use std::io::Read;
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).context("no randomness")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
