@@ -83,18 +83,25 @@ impl Append for SqliteAppend {
 pub(crate) async fn answer(from: &SqlitePool, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
     const SQL: &str = "SELECT request_hash, command_id, first, last, created, secret, at FROM answers \
                        WHERE caller = ? AND key = ?";
-    type Row = (Vec<u8>, Vec<u8>, i64, i64, Option<Vec<u8>>, bool, i64);
-    let row: Option<Row> = sqlx::query_as(SQL)
+    let row: Option<AnswerRow> = sqlx::query_as(SQL)
         .bind(&key.caller)
         .bind(&key.key)
         .fetch_optional(from)
         .await
         .map_err(|e| crate::error::map("reading an answer", e))?;
-    let Some((request_hash, command_id, first, last, created, secret, at)) = row else { return Ok(None) };
+    row.map(|row| kept(key.clone(), row)).transpose()
+}
+
+/// An answer's columns but for its key.
+pub(crate) type AnswerRow = (Vec<u8>, Vec<u8>, i64, i64, Option<Vec<u8>>, bool, i64);
+
+/// Reads an answer's columns.
+pub(crate) fn kept(key: IdempotencyKey, row: AnswerRow) -> Result<Answer, StoreError> {
+    let (request_hash, command_id, first, last, created, secret, at) = row;
     let offset = |number| u64::try_from(number).ok().and_then(Offset::new);
     let read = || {
         Some(Answer {
-            key: key.clone(),
+            key,
             request_hash: Hash::new(request_hash.try_into().ok()?),
             command_id: CommandId::new(Uuid::from_slice(&command_id).ok()?),
             first: offset(first)?,
@@ -104,5 +111,5 @@ pub(crate) async fn answer(from: &SqlitePool, key: &IdempotencyKey) -> Result<Op
             at: Timestamp::from_micros(at)?,
         })
     };
-    read().map(Some).ok_or_else(|| crate::error::damaged("an answer can't be read"))
+    read().ok_or_else(|| crate::error::damaged("an answer can't be read"))
 }

@@ -17,6 +17,10 @@ const REMOVE_OF_KIND: &str = "DELETE FROM credentials WHERE user_id = ? AND kind
 const TOUCH: &str = "UPDATE credentials SET last_used = max(coalesce(last_used, ?1), ?1) WHERE id = ?2";
 const PUT_SETUP_CODE: &str = "INSERT INTO installation_secrets (name, value) VALUES ('setup_code_hash', ?) \
                               ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+/// Nothing is no key, so that the table refuses it while there are users.
+const PUT_INSTALLATION_KEYS: &str = "UPDATE installation_secrets SET value = \
+    CASE WHEN EXISTS (SELECT 1 FROM user_keys) THEN NULL WHEN name = 'tag_key' THEN ?1 ELSE ?2 END \
+    WHERE name IN ('tag_key', 'cursor_key')";
 const CLEAR_SETUP_CODE: &str = "DELETE FROM installation_secrets WHERE name = 'setup_code_hash'";
 
 pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
@@ -50,6 +54,9 @@ pub(crate) fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
             Statement::new(TOUCH).with(at.as_micros())?.with(id.as_bytes().as_slice())
         }
         SecretWrite::PutSetupCode { hash } => Statement::new(PUT_SETUP_CODE).with(hash.expose().as_slice()),
+        SecretWrite::PutInstallationKeys { tag_key, cursor_key } => Statement::new(PUT_INSTALLATION_KEYS)
+            .with(tag_key.expose().as_slice())?
+            .with(cursor_key.expose().as_slice()),
         SecretWrite::ClearSetupCode => Ok(Statement::new(CLEAR_SETUP_CODE)),
     }
 }

@@ -9,6 +9,7 @@ mod append;
 mod credentials;
 mod error;
 mod insert;
+mod moving;
 mod open;
 mod place;
 mod read;

@@ -111,7 +111,8 @@ impl SecretStore for SqliteStore {
     }
 }
 
-fn credential(row: &SqliteRow) -> Result<CredentialRow, StoreError> {
+/// Reads a row that has the columns of a session or token.
+pub(crate) fn credential(row: &SqliteRow) -> Result<CredentialRow, StoreError> {
     let bytes = |name| row.try_get::<&[u8], _>(name).ok().and_then(|bytes| Uuid::from_slice(bytes).ok());
     // `None` when unreadable, `Some(None)` when there is none.
     let moment = |name| match row.try_get::<Option<i64>, _>(name).ok()? {

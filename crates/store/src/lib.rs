@@ -11,6 +11,7 @@ mod error;
 mod limits;
 mod log;
 pub mod memory;
+mod moving;
 mod secrets;
 mod servers;
 mod snapshot;
@@ -22,6 +23,7 @@ pub use error::{BoxError, Fault, StoreError, What};
 pub use limits::*;
 pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
 pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};
+pub use moving::{MOVED_ROWS_MAX, MoveStore};
 pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
     SecretStore, SecretWrite, UserKey, check_writes,
@@ -32,6 +34,6 @@ pub use servers::{
 pub use snapshot::{Ignored, Loaded, Snapshot, SnapshotHeader, SnapshotStore, Wanted};
 
 /// All that is kept, as one object: `Arc<dyn Store>`.
-pub trait Store: LogStore + SecretStore + SnapshotStore + ServerStore {}
+pub trait Store: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore {}
 
-impl<T: LogStore + SecretStore + SnapshotStore + ServerStore> Store for T {}
+impl<T: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore> Store for T {}

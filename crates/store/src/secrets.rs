@@ -79,7 +79,7 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// Keys made when the store was first opened; they never change.
+/// Keys made when the store was first opened; they never change, but where a log moves in.
 #[derive(Debug, Clone)]
 pub struct InstallationSecrets {
     /// Names are tagged with it (HMAC).
@@ -184,6 +184,14 @@ pub enum SecretWrite {
     },
     /// Removes the setup code. No-op when there is none.
     ClearSetupCode,
+    /// Replaces the installation's keys by those of the installation whose log this store takes over. Refused while
+    /// there is any user's key: names are tagged then.
+    PutInstallationKeys {
+        /// As [`InstallationSecrets::tag_key`].
+        tag_key: Key32,
+        /// As [`InstallationSecrets::cursor_key`].
+        cursor_key: Key32,
+    },
 }
 
 /// Secrets, kept beside the log and never in it.

@@ -15,6 +15,7 @@ mod cancelling;
 mod locking;
 mod log;
 mod model;
+mod moving;
 mod polling;
 mod samples;
 mod secrets;
@@ -78,6 +79,8 @@ cases! {
     "changes of secrets are made all or none" => secrets::all_or_none,
     "secrets change with the append they are part of" => secrets::with_append,
     "secrets are not shown by Debug" => secrets::never_shown,
+    "what stands beside the log is read in pages" => moving::in_pages,
+    "the installation's keys are replaced while nothing depends on them" => moving::keys_replaced,
     "the newest snapshot that fits is loaded, two are kept" => snapshots::newest,
     "a snapshot that does not fit is ignored" => snapshots::ignored,
     "1,000 random operations agree with a naive model" => model::random_operations,

@@ -2,6 +2,7 @@
 //! to fail or to stop at a point ([`Hooks`]).
 
 mod hooks;
+mod moving;
 mod secrets;
 mod servers;
 

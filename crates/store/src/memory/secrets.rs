@@ -16,9 +16,9 @@ pub(super) struct Secrets {
     tag_key: Key32,
     cursor_key: Key32,
     setup_code: Option<SecretHash>,
-    user_keys: BTreeMap<UserId, UserKey>,
-    passwords: BTreeMap<UserId, PasswordHash>,
-    credentials: Vec<(SecretHash, CredentialRow)>,
+    pub(super) user_keys: BTreeMap<UserId, UserKey>,
+    pub(super) passwords: BTreeMap<UserId, PasswordHash>,
+    pub(super) credentials: Vec<(SecretHash, CredentialRow)>,
 }
 
 impl Secrets {
@@ -105,6 +105,12 @@ impl Secrets {
             }
             SecretWrite::PutSetupCode { hash } => self.setup_code = Some(hash.clone()),
             SecretWrite::ClearSetupCode => self.setup_code = None,
+            SecretWrite::PutInstallationKeys { tag_key, cursor_key } => {
+                if !self.user_keys.is_empty() {
+                    return Err(StoreError::Refused("names are tagged with the installation's keys".into()));
+                }
+                (self.tag_key, self.cursor_key) = (tag_key.clone(), cursor_key.clone());
+            }
         }
         Ok(())
     }
