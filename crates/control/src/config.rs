@@ -47,6 +47,19 @@ impl Default for SignInLimits {
     }
 }
 
+/// What a server tells the others of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// Its build, such as `0.1.0`; at most 64 bytes.
+    pub build: String,
+}
+
+impl Default for ServerInfo {
+    fn default() -> Self {
+        Self { build: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
 /// What can be set about a running control plane.
 #[derive(Clone)]
 pub struct Config {
@@ -74,6 +87,18 @@ pub struct Config {
     pub housekeeping_every: Duration,
     /// How often the log is asked for what other servers appended; never when only one server can write.
     pub follow_every: Option<Duration>,
+    /// How long the store may take to say where the log ends before it counts as away.
+    pub store_wait: Duration,
+    /// How long the head's lock is waited for while other servers hold it.
+    pub lock_wait: Duration,
+    /// While the store is away, questions are answered at the version there is for so long.
+    pub stale_decisions: Duration,
+    /// What this server tells the others of itself.
+    pub server: ServerInfo,
+    /// A server that has not been heard of for so long is taken to be gone.
+    pub lease_length: Duration,
+    /// How often a server says that it is alive.
+    pub lease_renew_every: Duration,
     /// The whole log is verified this long after the last time, and once after start; never when absent.
     pub verify_every: Option<Duration>,
     /// How many events a second the background verification reads.
@@ -107,6 +132,12 @@ impl Default for Config {
             snapshot_check_every: Duration::from_secs(60),
             housekeeping_every: Duration::from_secs(10),
             follow_every: None,
+            store_wait: Duration::from_secs(2),
+            lock_wait: Duration::from_secs(30),
+            stale_decisions: Duration::from_secs(10),
+            server: ServerInfo::default(),
+            lease_length: Duration::from_secs(10),
+            lease_renew_every: Duration::from_secs(3),
             verify_every: Some(Duration::from_secs(24 * 3_600)),
             verify_events_per_second: 20_000,
             session_length: Duration::from_secs(12 * 3_600),

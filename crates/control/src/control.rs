@@ -2,8 +2,9 @@
 
 use crate::{
     config::Config,
+    contact::{Contact, Freshness},
     error::{CommandError, StartError, VersionNotReached},
-    health::{Health, NotReady, Readiness},
+    health::{Health, NotReady, Readiness, StreamFault},
     identity::Identity,
     profiles::Profiles,
     published::Published,
@@ -15,8 +16,9 @@ use crate::{
 use charter_commands::Limits;
 use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_policy::Policy;
-use charter_store::{Store, StoreError};
+use charter_store::{Lease, Store, StoreError};
 use std::sync::Arc;
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A running control plane. Clones are the same one.
@@ -40,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) config: Config,
     pub(crate) published: Published,
     pub(crate) health: Health,
+    pub(crate) contact: Contact,
     pub(crate) queue: writer::Queue,
     pub(crate) sealing: Sealing,
     pub(crate) profiles: Profiles,
@@ -110,6 +113,32 @@ impl Control {
     /// The bounds of the model in force.
     pub fn limits(&self) -> &Limits {
         &self.inner.config.limits
+    }
+
+    /// The published version, as it goes on.
+    pub fn versions(&self) -> watch::Receiver<Offset> {
+        self.inner.published.versions()
+    }
+
+    /// Whether answers are as new as the log, and if not for how long.
+    pub fn freshness(&self) -> Freshness {
+        self.inner.contact.freshness(self.inner.config.stale_decisions)
+    }
+
+    /// The live servers on the same store, this one included, as of the last time this one said that it is alive.
+    pub fn servers(&self) -> Vec<Lease> {
+        Vec::new()
+    }
+
+    /// Notes that the published stream differs from the log, or that it no longer does. A server with such a stream is
+    /// not ready (`stream_forked`); questions and commands go on.
+    pub fn stream_alarm(&self, fault: Option<StreamFault>) {
+        self.inner.health.stream(fault);
+    }
+
+    /// The store this control plane stands on, for whoever publishes its log.
+    pub fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.inner.store)
     }
 
     /// Whether this server may be asked, and why not.

@@ -24,6 +24,12 @@ pub enum CommandError {
         /// For people: what is wrong.
         reason: &'static str,
     },
+    /// The command would write a kind of event that a live server of an older build can't read; nothing was appended.
+    #[error("not before every server is upgraded: {reason}")]
+    UpgradeInProgress {
+        /// For people: which server does not know which kind.
+        reason: String,
+    },
     /// More commands wait than the writer takes; try again in a moment.
     #[error("too many commands are waiting")]
     QueueFull,
@@ -37,6 +43,7 @@ impl CommandError {
             Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::SecretShownOnce => "secret_shown_once",
             Self::Unavailable { .. } => "unavailable",
+            Self::UpgradeInProgress { .. } => "upgrade_in_progress",
             Self::QueueFull => "queue_full",
         }
     }

@@ -1,5 +1,5 @@
 //! Whether this server may be asked, and what stopped it. A fault in the log is for ever; a store that can't be
-//! reached may come back.
+//! reached may come back; a forked stream stops nobody but those who publish.
 
 use charter_events::Offset;
 use std::sync::{Mutex, PoisonError};
@@ -34,6 +34,12 @@ pub enum NotReady {
     /// The server is shutting down.
     #[error("the server is shutting down")]
     Stopping,
+    /// The published stream holds something else than the log. Nothing is published; questions and commands go on.
+    #[error("the stream differs from the log at offset {offset}")]
+    StreamForked {
+        /// The first offset that differs.
+        offset: Offset,
+    },
 }
 
 impl NotReady {
@@ -46,6 +52,7 @@ impl NotReady {
             Self::StoreUnavailable => "store_unavailable",
             Self::WriterEnded => "writer_ended",
             Self::Stopping => "stopping",
+            Self::StreamForked { .. } => "stream_forked",
         }
     }
 
@@ -58,12 +65,14 @@ impl NotReady {
             Self::StoreUnavailable => "the store can't be reached",
             Self::WriterEnded => "the writer has ended",
             Self::Stopping => "the server is shutting down",
+            Self::StreamForked { .. } => "the stream differs from the log",
         }
     }
 
     /// A graver reason replaces a lesser one.
     const fn gravity(&self) -> u8 {
         match self {
+            Self::StreamForked { .. } => 0,
             Self::StoreUnavailable => 1,
             Self::Stopping => 2,
             Self::UnknownEvent { .. }
@@ -90,39 +99,79 @@ impl Readiness {
     }
 }
 
-/// The gravest reason, if any; of equally grave ones the first.
+/// The stream is not what the log says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamFault {
+    /// The first offset that differs.
+    pub offset: Offset,
+}
+
+/// The gravest reason of log and store, if any (of equally grave ones the first), and apart from it the stream's.
 #[derive(Debug, Default)]
-pub(crate) struct Health(Mutex<Option<NotReady>>);
+pub(crate) struct Health {
+    log: Mutex<Option<NotReady>>,
+    stream: Mutex<Option<StreamFault>>,
+}
 
 impl Health {
+    /// Why this server is not ready. The stream's fault shows only when nothing graver does.
     pub(crate) fn get(&self) -> Option<NotReady> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let forked = || {
+            let stream = *self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.map(|StreamFault { offset }| NotReady::StreamForked { offset })
+        };
+        self.of_log().or_else(forked)
+    }
+
+    fn of_log(&self) -> Option<NotReady> {
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What forbids writing: only the log itself. A store that could not be reached is tried again, and a server that
     /// stops completes what is queued.
     pub(crate) fn forbids_writing(&self) -> Option<NotReady> {
-        self.get().filter(|reason| reason.gravity() == 3)
+        self.of_log().filter(|reason| reason.gravity() == 3)
     }
 
-    pub(crate) fn fail(&self, reason: NotReady) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if now.is_none_or(|known| known.gravity() < reason.gravity()) {
+    /// Whether the store did not answer, or did not take a write, and has not shown since that it does.
+    pub(crate) fn doubts_the_store(&self) -> bool {
+        self.of_log() == Some(NotReady::StoreUnavailable)
+    }
+
+    /// Notes a reason; tells whether it is news.
+    pub(crate) fn fail(&self, reason: NotReady) -> bool {
+        let mut now = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = now.is_none_or(|known| known.gravity() < reason.gravity());
+        if news {
             match reason {
                 NotReady::Stopping => tracing::info!("shutting down"),
                 _ => tracing::error!(code = reason.code(), %reason, "not ready"),
             }
             *now = Some(reason);
         }
+        news
     }
 
     /// The store took a write, or showed under the head's lock where the log ends.
     pub(crate) fn store_answered(&self) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut now = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         if *now == Some(NotReady::StoreUnavailable) {
             tracing::info!("the store answers again");
             *now = None;
         }
+    }
+
+    /// Notes what is wrong with the stream, or that nothing is.
+    pub(crate) fn stream(&self, fault: Option<StreamFault>) {
+        let mut now = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        match (*now, fault) {
+            (before, Some(StreamFault { offset })) if before != fault => {
+                tracing::error!(%offset, "the stream differs from the log");
+            }
+            (Some(_), None) => tracing::info!("the stream is what the log says"),
+            _ => {}
+        }
+        *now = fault;
     }
 }
 
@@ -145,5 +194,21 @@ mod tests {
         health.store_answered();
         assert_eq!(health.get(), Some(damaged));
         assert_eq!(health.forbids_writing(), Some(damaged));
+    }
+
+    #[test]
+    fn a_forked_stream_is_shown_behind_what_is_graver_and_forbids_nothing() {
+        let health = Health::default();
+        let offset = Offset::new(7).unwrap();
+        health.stream(Some(StreamFault { offset }));
+        assert_eq!(health.get(), Some(NotReady::StreamForked { offset }));
+        assert_eq!(health.get().map(|reason| reason.code()), Some("stream_forked"));
+        assert_eq!((health.forbids_writing(), health.doubts_the_store()), (None, false));
+        health.fail(NotReady::StoreUnavailable);
+        assert_eq!(health.get(), Some(NotReady::StoreUnavailable));
+        health.store_answered();
+        assert_eq!(health.get(), Some(NotReady::StreamForked { offset }));
+        health.stream(None);
+        assert_eq!(health.get(), None);
     }
 }

@@ -7,6 +7,7 @@ mod access;
 mod cache;
 mod clock;
 mod config;
+mod contact;
 mod control;
 mod error;
 #[cfg(any(test, feature = "failpoints"))]
@@ -30,10 +31,11 @@ mod writer;
 
 pub use access::AccessControl;
 pub use clock::{Clock, SystemClock};
-pub use config::{Config, Progress, ProgressFn, SignInLimits};
+pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};
+pub use contact::Freshness;
 pub use control::{Control, Started};
 pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
-pub use health::{NotReady, Readiness};
+pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
     AuthError, Authenticated, Credential, IssuedToken, Liveness, NewToken, NewUser, PASSWORD_CHARS_MAX,
     PASSWORD_CHARS_MIN, ProfilePatch, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError,

@@ -38,6 +38,10 @@ impl Published {
         self.state.load().head.offset
     }
 
+    pub(crate) fn versions(&self) -> watch::Receiver<Offset> {
+        self.version.subscribe()
+    }
+
     pub(crate) fn publish(&self, policy: Policy, head: Head) {
         self.state.store(Arc::new(State { policy: Arc::new(policy), head }));
         self.version.send_replace(head.offset);

@@ -47,7 +47,8 @@ impl Control {
             Ok(_) => {}
             Err(error) => {
                 tracing::error!(%error, "the store does not answer");
-                return inner.health.fail(NotReady::StoreUnavailable);
+                inner.health.fail(NotReady::StoreUnavailable);
+                return;
             }
         }
         identity::flush_last_uses(inner).await;

@@ -2,6 +2,7 @@
 
 use crate::{
     config::Config,
+    contact::Contact,
     control::{Control, Inner, Started},
     error::{CommandError, StartError},
     health::Health,
@@ -33,6 +34,7 @@ pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Start
         sealing: Sealing::new(folded.head.log_id, secrets.tag_key),
         published: Published::new(folded.policy, folded.head),
         health: Health::default(),
+        contact: Contact::new(config.follow_every.map(|every| every + config.store_wait)),
         queue,
         profiles: Profiles::new(),
         identity: Identity::new(&config),

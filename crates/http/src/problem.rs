@@ -239,6 +239,10 @@ impl From<CommandError> for Problem {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
                     .with(header::RETRY_AFTER, RETRY_SECONDS)
             }
+            CommandError::UpgradeInProgress { .. } => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "upgrade_in_progress", detail)
+                    .with(header::RETRY_AFTER, RETRY_SECONDS)
+            }
             CommandError::QueueFull => Self::new(StatusCode::SERVICE_UNAVAILABLE, "queue_full", detail)
                 .with(header::RETRY_AFTER, RETRY_SECONDS),
         }
