@@ -7,6 +7,10 @@ SHELL := bash
 
 # further arguments of `charter serve`, such as SERVE="--listen 127.0.0.1:8080"
 SERVE ?=
+# what `make run` keeps its data in: sqlite or postgres
+STORE ?= sqlite
+# what it publishes on: none or nats
+BUS ?= none
 # how many compilers at once; cargo decides when it is empty
 JOBS ?=
 # the tests' profile in .config/nextest.toml
@@ -19,22 +23,50 @@ FLAGS := --locked $(if $(JOBS),-j$(JOBS))
 TOOLS := tests/tools
 SPECTRAL := $(TOOLS)/node_modules/.bin/spectral
 PRODUCT := --workspace --exclude charter-bench
+# PostgreSQL and NATS on loopback, around a command or by themselves
+SERVICES := $(CARGO) run --quiet $(FLAGS) --bin charter-services --
+# where `make run` keeps the data of those it starts
+SERVICES_FOLDER := target/services
+NATS := .venv/bin/nats-server
+CHARTER := $(CARGO) run $(FLAGS) --release --package charter-cli --
 
-.PHONY: help run test check fmt schemas bench need-cargo need-nextest need-cc need-npm lint-api
+.PHONY: help run run-sqlite-none run-with-services services test check fmt schemas bench lint-api \
+  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-none need-sqlite
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: need-cargo need-cc ## build and start the server; it prints where it listens and, once, the setup code
-	$(CARGO) run $(FLAGS) --release --package charter-cli -- serve $(SERVE)
+ifeq ($(filter sqlite postgres,$(STORE)),)
+$(error STORE is sqlite or postgres, not `$(STORE)`)
+endif
+ifeq ($(filter none nats,$(BUS)),)
+$(error BUS is none or nats, not `$(BUS)`)
+endif
 
-test: need-cargo need-cc need-nextest ## everything CI runs
+run: need-cargo need-cc need-$(STORE) need-$(BUS) ## build and start the server (STORE=postgres BUS=nats: with both)
+	@$(MAKE) --no-print-directory $(if $(filter sqlite-none,$(STORE)-$(BUS)),run-sqlite-none,run-with-services)
+
+run-sqlite-none:
+	$(CHARTER) serve $(SERVE)
+
+# Both are started on loopback, keep their data in $(SERVICES_FOLDER), and end with the server.
+run-with-services:
+	@echo "The data is kept in $(SERVICES_FOLDER): delete that folder to begin anew."
+	$(if $(filter postgres,$(STORE)),CHARTER_DATA=$${CHARTER_DATA:-$(SERVICES_FOLDER)/charter}) \
+	$(SERVICES) --folder $(SERVICES_FOLDER) $(if $(filter sqlite,$(STORE)),--without-postgres) \
+	  $(if $(filter none,$(BUS)),--without-nats) run -- \
+	  bash -c '$(if $(filter postgres,$(STORE)),$(CHARTER) migrate && )exec $(CHARTER) serve $(SERVE)'
+
+services: need-cargo need-cc need-postgres need-nats ## start a throw-away PostgreSQL and NATS; prints their URLs
+	@$(SERVICES)
+
+test: need-cargo need-cc need-nextest need-postgres need-nats ## everything CI runs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(FLAGS) --workspace --all-targets -- -D warnings
 	$(CARGO) build $(FLAGS) $(PRODUCT) --bins
 	@# each guard taken out once: some case has to fail without it
 	$(CARGO) nextest run $(FLAGS) --package charter-commands --features mutants --profile $(PROFILE) removed
-	$(CARGO) nextest run $(FLAGS) $(PRODUCT) --profile $(PROFILE)
+	$(SERVICES) run -- $(CARGO) nextest run $(FLAGS) $(PRODUCT) --profile $(PROFILE)
 	$(CARGO) test $(FLAGS) $(PRODUCT) --doc --quiet
 	@$(MAKE) --no-print-directory lint-api
 
@@ -78,6 +110,21 @@ need-nextest:
 
 need-npm:
 	@command -v npm >/dev/null || $(call debian,nodejs npm)
+
+need-sqlite need-none:
+
+need-postgres:
+	@[ -n "$${CHARTER_PG_BIN:-}" ] || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	  [ -x "$$(pg_config --bindir 2>/dev/null)/initdb" ] || command -v initdb >/dev/null || $(call debian,postgresql)
+
+need-nats:
+	@[ -n "$${CHARTER_NATS_SERVER:-}" ] || $(MAKE) --no-print-directory $(NATS)
+
+$(NATS): $(TOOLS)/requirements.txt
+	@python3 -c 'import ensurepip' 2>/dev/null || $(call debian,python3-venv)
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $(TOOLS)/requirements.txt
+	@touch $@
 
 # Debian packages are installed by themselves only where CI runs as root; people are told the command.
 define debian

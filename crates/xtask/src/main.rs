@@ -1,4 +1,4 @@
-//! The house's own checks and generators: `cargo xtask layers | tidy | schemas | openapi`.
+//! The house's own checks and generators: `cargo xtask layers | tidy | schemas | openapi | services`.
 //!
 //! Owns what is checked of the tree as a whole. Must not know anything of the product beyond its schemas and its
 //! API document. Each check is a test too, so that `cargo nextest run` is enough.
@@ -49,22 +49,20 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Start a PostgreSQL and a NATS server on loopback, and print their URLs or run a command with them.
+    Services(charter_services::Arguments),
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().task) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {}", error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": "));
-            ExitCode::FAILURE
-        }
-    }
+    run(Cli::parse().task).unwrap_or_else(|error| {
+        eprintln!("error: {}", error.chain().map(ToString::to_string).collect::<Vec<_>>().join(": "));
+        ExitCode::FAILURE
+    })
 }
 
-/// Whether nothing was found.
-fn run(task: Task) -> anyhow::Result<bool> {
-    Ok(match task {
+/// Success when nothing was found.
+fn run(task: Task) -> anyhow::Result<ExitCode> {
+    let good = match task {
         Task::Layers { table: true } => {
             print!("{}", layers::table());
             true
@@ -84,7 +82,9 @@ fn run(task: Task) -> anyhow::Result<bool> {
         }
         Task::Openapi { check: true } => report("openapi", &openapi::check()?),
         Task::Openapi { check: false } => report("openapi", &openapi::write()?),
-    })
+        Task::Services(arguments) => return charter_services::run(&arguments),
+    };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Says what was found, one line each; whether it was nothing.
