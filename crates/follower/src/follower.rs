@@ -1,0 +1,176 @@
+//! The follower as a service sees it: start, ask, wait for a version, see how it is doing, end.
+
+use crate::{
+    api::Api,
+    config::FollowerConfig,
+    error::{FollowerError, NotReached},
+    follow,
+    shared::{Shared, Status},
+    snapshots,
+};
+use charter_events::{Offset, PermissionKey, Scope, StoredEvent, Timestamp, UserId};
+use charter_policy::{
+    AccessControl, AccessError, AllowedObjects, Caller, Decision, EffectiveEntry, Page, Policy,
+};
+use charter_store::chain;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::{
+    sync::{broadcast, watch},
+    task::JoinHandle,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A policy in this process, kept up to date. Clones are the same one; when the last is dropped, following ends.
+#[derive(Clone)]
+pub struct Follower {
+    shared: Arc<Shared>,
+    running: Arc<Running>,
+}
+
+struct Running {
+    stop: CancellationToken,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+    _ends_with_the_last: DropGuard,
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower").field("version", &self.shared.version()).finish_non_exhaustive()
+    }
+}
+
+impl Follower {
+    /// Starts: takes its newest snapshot when the server's log still holds the event it ends with, reads and verifies
+    /// everything after it, and follows from there. Needs a tokio runtime with time and I/O.
+    ///
+    /// # Errors
+    /// [`FollowerError`]: an address or token that can't be right, a server that can't be reached, a log that can't be
+    /// folded. Afterwards none of this ends it: it keeps answering, and says in [`Follower::status`] what is wrong.
+    pub async fn start(config: FollowerConfig) -> Result<Self, FollowerError> {
+        let api = Api::new(&config)?;
+        let head = api.head().await?;
+        let snapshot = match &config.folder {
+            None => None,
+            Some(folder) => snapshots::newest(folder, &api, head).await?,
+        };
+        let (policy, at) = snapshot.unwrap_or_else(|| (Policy::new(), chain::empty(head.log_id)));
+        let last = snapshots::Last::new(at.offset);
+        tracing::info!(server = api.server, from = %at.offset, to = %head.offset, "the log is read");
+        let shared = Arc::new(Shared::new(api, config, policy, at));
+        shared.check().await?;
+        let stop = CancellationToken::new();
+        let mut tasks = vec![tokio::spawn({
+            let (shared, stop) = (Arc::clone(&shared), stop.clone());
+            async move { stop.run_until_cancelled(follow::run(shared)).await.unwrap_or_default() }
+        })];
+        if shared.config.folder.is_some() {
+            tasks.push(tokio::spawn(snapshots::keep(Arc::clone(&shared), last, stop.clone())));
+        }
+        let running =
+            Running { _ends_with_the_last: stop.clone().drop_guard(), stop, tasks: Mutex::new(tasks) };
+        Ok(Self { shared, running: Arc::new(running) })
+    }
+
+    /// The newest policy. A request takes it once and answers from it throughout: it never changes.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.shared.state().policy)
+    }
+
+    /// The version of the newest policy.
+    pub fn version(&self) -> Offset {
+        self.shared.version()
+    }
+
+    /// The newest policy once it is at least at this version, such as the `Policy-Version` of an answer of the
+    /// server. What is missing is asked for at once; it is not waited for the stream to bring it.
+    ///
+    /// # Errors
+    /// [`NotReached`] when `wait` has passed, or the follower stopped before the version.
+    pub async fn at_least(&self, version: Offset, wait: Duration) -> Result<Arc<Policy>, NotReached> {
+        self.shared.at_least(version, wait).await
+    }
+
+    /// One decision at the newest version, which stands in the answer. A user, permission or object that is not known
+    /// is denied.
+    pub fn check(&self, user: UserId, permission: &PermissionKey, scope: Scope, now: Timestamp) -> Decision {
+        self.policy().check(user, permission, scope, now)
+    }
+
+    /// The moment to judge at: the clock's, but never before the last event, so that a clock that steps back undoes
+    /// no expiry.
+    pub fn now(&self) -> Timestamp {
+        let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let clock = i64::try_from(micros).ok().and_then(Timestamp::from_micros);
+        clock.unwrap_or(Timestamp::MAX).max(self.shared.state().head.recorded_at)
+    }
+
+    /// How it is doing. A service that must not answer from an old policy looks at `heard_ago` and `stopped`.
+    pub fn status(&self) -> Status {
+        self.shared.status()
+    }
+
+    /// Tells of each new version, and of a stop.
+    pub fn versions(&self) -> watch::Receiver<Offset> {
+        self.shared.versions()
+    }
+
+    /// The events from now on, as they are applied; those of a command that is not complete come before its version
+    /// shows. A reader who is thousands behind misses some and is told how many.
+    pub fn events(&self) -> broadcast::Receiver<Arc<StoredEvent>> {
+        self.shared.events()
+    }
+
+    /// Stops following and writes a snapshot. What other clones answer stays as it is.
+    pub async fn shutdown(self) {
+        self.running.stop.cancel();
+        let tasks = std::mem::take(&mut *self.running.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a task of the follower ended badly");
+            }
+        }
+    }
+}
+
+/// The same questions as use cases ask them, at the newest version and [`Follower::now`]. Several questions that must
+/// fit together are asked of one [`Follower::policy`].
+impl AccessControl for Follower {
+    fn is_allowed(
+        &self,
+        actor: &Caller,
+        permission: &PermissionKey,
+        scope: Scope,
+    ) -> Result<Decision, AccessError> {
+        self.policy().at(self.now()).is_allowed(actor, permission, scope)
+    }
+
+    fn is_allowed_batch(
+        &self,
+        actor: &Caller,
+        permission: &PermissionKey,
+        scopes: &[Scope],
+    ) -> Result<Vec<Decision>, AccessError> {
+        self.policy().at(self.now()).is_allowed_batch(actor, permission, scopes)
+    }
+
+    fn effective(&self, actor: &Caller, scope: Scope) -> Result<Vec<EffectiveEntry>, AccessError> {
+        self.policy().at(self.now()).effective(actor, scope)
+    }
+
+    fn allowed_objects(
+        &self,
+        actor: &Caller,
+        permission: &PermissionKey,
+        of: &str,
+        page: Page,
+    ) -> Result<AllowedObjects, AccessError> {
+        self.policy().at(self.now()).allowed_objects(actor, permission, of, page)
+    }
+
+    fn require(&self, actor: &Caller, permission: &PermissionKey, scope: Scope) -> Result<(), AccessError> {
+        self.policy().at(self.now()).require(actor, permission, scope)
+    }
+}
