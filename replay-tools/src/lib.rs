@@ -1,11 +1,13 @@
 //! As-of, diff, verify, rebuild, export, import.
 //!
 //! Layer 4. Owns what is done with a whole log through the ports: [`verify`] it, [`export`](export::export) it as
-//! lines of JSON, [`import`](import::import) such lines. Must not know any database, nor how the answers are shown.
+//! lines of JSON, [`import`](import::import) such lines, carry what stands beside it ([`secrets`]). Must not know any
+//! database, nor how the answers are shown.
 
 pub mod export;
 pub mod import;
 pub mod lines;
+pub mod secrets;
 pub mod verify;
 
 pub use charter_store::verify::Progress;
