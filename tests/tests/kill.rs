@@ -1,7 +1,7 @@
 //! A server killed at any moment loses no acknowledged command, and the log it leaves verifies.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
 
-use charter_tests::{ADMIN, Caller, PASSWORD, Server, command};
+use charter_tests::{ADMIN, Caller, Installation, PASSWORD, Server, on_both_databases};
 use serde_json::json;
 use std::{
     collections::BTreeSet,
@@ -54,12 +54,10 @@ async fn slugs_of_groups(caller: &Caller) -> BTreeSet<String> {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kill_at_any_moment_loses_no_acknowledged_command() {
-    let data = tempfile::tempdir().unwrap();
+async fn kill_at_any_moment_loses_no_acknowledged_command(installation: Installation) {
     let rounds = std::env::var("CHARTER_KILL_ROUNDS").map_or(ROUNDS_DEFAULT, |text| text.parse().unwrap());
     let acknowledged = Acknowledged::default();
-    let mut server = Server::start(data.path()).await.unwrap();
+    let mut server = Server::start(&installation).await.unwrap();
     server.set_up().await.unwrap();
     for round in 0..rounds {
         let caller = server.sign_in(ADMIN, PASSWORD).await.unwrap();
@@ -83,7 +81,8 @@ async fn kill_at_any_moment_loses_no_acknowledged_command() {
         for caller in callers {
             caller.await.unwrap();
         }
-        server = Server::start(data.path()).await.unwrap_or_else(|error| panic!("round {round}: {error:#}"));
+        server =
+            Server::start(&installation).await.unwrap_or_else(|error| panic!("round {round}: {error:#}"));
     }
     let caller = server.sign_in(ADMIN, PASSWORD).await.unwrap();
     let present = slugs_of_groups(&caller).await;
@@ -101,6 +100,7 @@ async fn kill_at_any_moment_loses_no_acknowledged_command() {
         acknowledged.len()
     );
     server.stop().unwrap();
-    let verify = command(data.path()).unwrap().arg("verify").output().unwrap();
-    assert!(verify.status.success(), "{}", String::from_utf8_lossy(&verify.stderr));
+    installation.verify().unwrap();
 }
+
+on_both_databases!(kill_at_any_moment_loses_no_acknowledged_command);

@@ -1,28 +1,27 @@
-//! One SQLite file, one server; and a log that was damaged is never served as if it were whole.
+//! What one server does with its installation: SQLite's file is its alone, and a log that was damaged is never served
+//! as if it were whole.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-use charter_tests::{Server, command};
+use charter_tests::{ADMIN, Database, Installation, PASSWORD, Server, on_both_databases};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_server_on_the_same_folder_refuses_and_names_it() {
-    let data = tempfile::tempdir().unwrap();
-    let first = Server::start(data.path()).await.unwrap();
+    let installation = Installation::new(Database::Sqlite).unwrap();
+    let first = Server::start(&installation).await.unwrap();
 
-    let second = command(data.path()).unwrap().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+    let second = installation.run(&["serve", "--listen", "127.0.0.1:0"]).unwrap();
 
     assert_eq!(second.status.code(), Some(1));
     let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert!(said.contains(&data.path().display().to_string()), "{said}");
+    assert!(said.contains(&installation.data(0).display().to_string()), "{said}");
     first.set_up().await.unwrap();
     first.stop().unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_acknowledged_is_there_after_an_orderly_stop() {
-    let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path()).await.unwrap();
+async fn what_was_acknowledged_is_there_after_an_orderly_stop(installation: Installation) {
+    let server = Server::start(&installation).await.unwrap();
     let admin = server.set_up().await.unwrap();
     let made = admin
         .post("/api/v1/groups", &json!({"slug": "ops", "name": "Ops"}))
@@ -32,18 +31,32 @@ async fn what_was_acknowledged_is_there_after_an_orderly_stop() {
         .unwrap();
     server.stop().unwrap();
 
-    let server = Server::start(data.path()).await.unwrap();
+    let server = Server::start(&installation).await.unwrap();
 
     assert!(server.setup_code.is_none(), "setup stays closed once there was an administrator");
-    let admin = server.sign_in(charter_tests::ADMIN, charter_tests::PASSWORD).await.unwrap();
+    let admin = server.sign_in(ADMIN, PASSWORD).await.unwrap();
     let found = admin.get("/api/v1/groups/ops").await.unwrap().expect(200).unwrap();
     assert_eq!(found.body["id"], made.body["id"]);
 }
 
 /// Flips one byte of one event's payload behind the server's back, as a faulty disk would.
-async fn flip_a_byte(data: &std::path::Path, offset: i64) {
+async fn flip_a_byte(installation: &Installation, offset: i64) {
+    match installation.kind() {
+        Database::Sqlite => flip_a_byte_of_the_file(&installation.data(0).join("charter.db"), offset).await,
+        Database::Postgres => {
+            let statements = format!(
+                "SET session_replication_role = replica; \
+                 UPDATE log.events SET payload = set_byte(payload, 0, get_byte(payload, 0) # 1) \
+                 WHERE \"offset\" = {offset} RETURNING 1"
+            );
+            assert_eq!(installation.database().unwrap().sql(&statements).unwrap(), "1");
+        }
+    }
+}
+
+async fn flip_a_byte_of_the_file(file: &std::path::Path, offset: i64) {
     use sqlx::Connection;
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(data.join("charter.db"));
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
     let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
     let triggers: Vec<(String,)> =
         sqlx::query_as("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'")
@@ -72,26 +85,24 @@ async fn flip_a_byte(data: &std::path::Path, offset: i64) {
     connection.close().await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damage_at_the_head_refuses_the_start_and_names_the_offset() {
-    let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path()).await.unwrap();
+async fn damage_at_the_head_refuses_the_start_and_names_the_offset(installation: Installation) {
+    let server = Server::start(&installation).await.unwrap();
     let head = server.set_up().await.unwrap().get("/api/v1/log").await.unwrap().expect(200).unwrap();
     let head = head.body["head"].as_i64().unwrap();
     server.stop().unwrap();
-    flip_a_byte(data.path(), head).await;
+    flip_a_byte(&installation, head).await;
 
-    let start = command(data.path()).unwrap().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+    let start = installation.run(&["serve", "--listen", "127.0.0.1:0"]).unwrap();
 
     assert_eq!(start.status.code(), Some(1));
     let said = String::from_utf8_lossy(&start.stderr).into_owned();
     assert!(said.contains(&head.to_string()), "{said}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_and_readiness() {
-    let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path()).await.unwrap();
+async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_and_readiness(
+    installation: Installation,
+) {
+    let server = Server::start(&installation).await.unwrap();
     let admin = server.set_up().await.unwrap();
     for number in 0..300 {
         let slug = format!("g{number}");
@@ -103,13 +114,13 @@ async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_a
             .unwrap();
     }
     server.stop().unwrap();
-    flip_a_byte(data.path(), 30).await;
+    flip_a_byte(&installation, 30).await;
 
-    let outcome = Server::start(data.path()).await;
+    let outcome = Server::start(&installation).await;
 
     // Found by the background pass: at once, or while the server is coming up.
     let Ok(server) = outcome else { return };
-    let admin = server.sign_in(charter_tests::ADMIN, charter_tests::PASSWORD).await.unwrap();
+    let admin = server.sign_in(ADMIN, PASSWORD).await.unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     let ready = loop {
         let ready = admin.get("/readyz").await.unwrap();
@@ -123,3 +134,9 @@ async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_a
     let refused = admin.post("/api/v1/groups", &json!({"slug": "late", "name": "late"})).await.unwrap();
     assert_eq!(refused.status, 503, "{refused:?}");
 }
+
+on_both_databases!(
+    what_was_acknowledged_is_there_after_an_orderly_stop,
+    damage_at_the_head_refuses_the_start_and_names_the_offset,
+    damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_and_readiness,
+);
