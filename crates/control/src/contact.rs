@@ -49,9 +49,10 @@ impl Contact {
         }
     }
 
-    /// This server stands where the log ended a moment ago.
-    pub(crate) fn made(&self) {
-        self.last_millis.fetch_max(self.millis(), Ordering::Relaxed);
+    /// This server stands where the log ended at that moment.
+    pub(crate) fn made(&self, as_of: Instant) {
+        let millis = as_of.saturating_duration_since(self.began).as_millis();
+        self.last_millis.fetch_max(u64::try_from(millis).unwrap_or(u64::MAX), Ordering::Relaxed);
         *self.failing() = None;
     }
 
@@ -109,7 +110,7 @@ mod tests {
         contact.lost();
         assert!(matches!(contact.freshness(LONG), Freshness::Stale { .. }));
         assert!(matches!(contact.freshness(Duration::ZERO), Freshness::TooStale { .. }));
-        contact.made();
+        contact.made(Instant::now());
         assert_eq!(contact.freshness(Duration::ZERO), Freshness::Fresh);
     }
 

@@ -1,13 +1,17 @@
 //! The handle everything goes through: reads of the published policy, commands to the writer, the end.
 
 use crate::{
+    clock::StoreClock,
     config::Config,
     contact::{Contact, Freshness},
     error::{CommandError, StartError, VersionNotReached},
+    following::Following,
     health::{Health, NotReady, Readiness, StreamFault},
     identity::Identity,
+    leases::Servers,
+    load::Folding,
     profiles::Profiles,
-    published::Published,
+    published::{Published, State},
     request::{Receipt, Request},
     seal::Sealing,
     secret::SecretText,
@@ -16,7 +20,7 @@ use crate::{
 use charter_commands::Limits;
 use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_policy::Policy;
-use charter_store::{Lease, Store, StoreError};
+use charter_store::{Leadership, Lease, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -31,7 +35,8 @@ pub struct Control {
 pub struct Started {
     /// The control plane.
     pub control: Control,
-    /// To be shown once: whoever has it may make himself the first administrator. None once there ever was one.
+    /// To be shown once: whoever has it may make himself the first administrator. None once there ever was one. There
+    /// is one code for all servers on a store: the one shown last, by whichever of them, is the one that works.
     pub setup_code: Option<SecretText>,
     /// The version of the snapshot the start began with; none when the whole log was read.
     pub from_snapshot: Option<Offset>,
@@ -43,6 +48,11 @@ pub(crate) struct Inner {
     pub(crate) published: Published,
     pub(crate) health: Health,
     pub(crate) contact: Contact,
+    pub(crate) store_clock: StoreClock,
+    pub(crate) following: Following,
+    pub(crate) servers: Servers,
+    /// That this server leads the clock's work, if it does.
+    pub(crate) housekeeper: tokio::sync::Mutex<Option<Box<dyn Leadership>>>,
     pub(crate) queue: writer::Queue,
     pub(crate) sealing: Sealing,
     pub(crate) profiles: Profiles,
@@ -54,9 +64,22 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    /// The store's clock, which all servers share; this server's own where the store has none.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.store_clock.now().unwrap_or_else(|| self.config.clock.now())
+    }
+
     /// The later of the clock and the last record, so that a clock that steps back undoes no expiry.
     pub(crate) fn now(&self) -> Timestamp {
-        self.config.clock.now().max(self.published.load().head.recorded_at)
+        self.time().max(self.published.load().head.recorded_at)
+    }
+
+    /// Shows what others appended, and forgets the persons it erased.
+    pub(crate) fn publish(&self, folding: Folding, head: Head) -> Arc<State> {
+        let Folding { policy, erased, .. } = folding;
+        let state = self.published.publish(policy, head);
+        erased.into_iter().for_each(|user| self.profiles.forget(user));
+        state
     }
 }
 
@@ -92,11 +115,15 @@ impl Control {
         self.inner.now()
     }
 
-    /// The newest policy, which is at least at this version; waits for it, bounded.
+    /// The newest policy, which is at least at this version; waits for it, bounded. The log is asked at once, so a
+    /// version that another server has committed is here after one round trip.
     ///
     /// # Errors
     /// [`VersionNotReached`] when the bound has passed.
     pub async fn at_least(&self, version: Offset) -> Result<Arc<Policy>, VersionNotReached> {
+        if self.inner.published.version() < version {
+            self.inner.following.ask();
+        }
         self.inner.published.at_least(version, self.inner.config.version_wait).await
     }
 
@@ -127,7 +154,7 @@ impl Control {
 
     /// The live servers on the same store, this one included, as of the last time this one said that it is alive.
     pub fn servers(&self) -> Vec<Lease> {
-        Vec::new()
+        self.inner.servers.live()
     }
 
     /// Notes that the published stream differs from the log, or that it no longer does. A server with such a stream is
@@ -183,12 +210,15 @@ impl Control {
         writer::try_on(&self.inner, &self.policy(), request).map_err(CommandError::Refused)
     }
 
-    /// Completes the commands that are queued, writes a snapshot and ends all tasks. Later commands are refused.
+    /// Completes the commands that are queued, ends all tasks, tells the other servers, and writes a snapshot. Later
+    /// commands are refused.
     pub async fn shutdown(self) {
         self.inner.health.fail(NotReady::Stopping);
         self.inner.stop.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
+        drop(self.inner.housekeeper.lock().await.take());
+        self.inner.servers.end(self.inner.store.as_ref(), &self.inner.config).await;
         crate::identity::flush_last_uses(&self.inner).await;
         snapshots::write_if_newer(&self.inner).await;
     }

@@ -12,8 +12,10 @@ mod control;
 mod error;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod failpoints;
+mod following;
 mod health;
 mod identity;
+mod leases;
 mod load;
 mod profiles;
 mod published;
@@ -42,6 +44,6 @@ pub use identity::{
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
-pub use request::{KeptSession, Receipt, Request, RequestMeta};
+pub use request::{KeptSession, NamesSeen, Receipt, Request, RequestMeta};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;

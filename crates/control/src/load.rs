@@ -6,7 +6,7 @@ use crate::{
     health::NotReady,
     snapshots::CODE_VERSION,
 };
-use charter_events::{DecodeError, Hash, Head, Offset, StoredEvent, Timestamp};
+use charter_events::{DecodeError, Event, Hash, Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_policy::{FoldError, Policy};
 use charter_store::{
     Fault, Ignored, Loaded, Snapshot, Store, StoreError, Wanted, What,
@@ -72,12 +72,14 @@ pub struct Folded {
 /// A policy on its way along a log.
 pub(crate) struct Folding {
     pub(crate) policy: Policy,
+    /// Who was erased on the way: what is remembered of him has to go.
+    pub(crate) erased: Vec<UserId>,
     verifier: Verifier,
 }
 
 impl Folding {
     pub(crate) const fn new(policy: Policy, head: Head) -> Self {
-        Self { policy, verifier: Verifier::between_commands(head) }
+        Self { policy, erased: Vec::new(), verifier: Verifier::between_commands(head) }
     }
 
     pub(crate) const fn head(&self) -> Head {
@@ -93,6 +95,9 @@ impl Folding {
             self.policy
                 .apply(&event.meta(), &decoded)
                 .map_err(|source| LoadError::Inconsistent { offset, source })?;
+            if let Event::UserErased(erased) = &decoded {
+                self.erased.push(erased.user);
+            }
         }
         Ok(())
     }

@@ -1,11 +1,14 @@
-//! The policy everyone reads: one pointer, swapped when a command's events are durable, and a bell for those who
+//! The policy everyone reads: one pointer, swapped when events are durable, and a bell for those who
 //! wait for a version.
 
 use crate::error::VersionNotReached;
 use arc_swap::ArcSwap;
 use charter_events::{Head, Offset};
 use charter_policy::Policy;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 /// A policy and the end of the log it was folded from.
@@ -14,16 +17,21 @@ pub(crate) struct State {
     pub(crate) head: Head,
 }
 
-/// The newest state. Only the writer's task publishes, so versions never go back.
+/// The newest state. Versions never go back.
 pub(crate) struct Published {
     state: ArcSwap<State>,
+    publishing: Mutex<()>,
     version: watch::Sender<Offset>,
 }
 
 impl Published {
     pub(crate) fn new(policy: Policy, head: Head) -> Self {
         let state = State { policy: Arc::new(policy), head };
-        Self { version: watch::Sender::new(head.offset), state: ArcSwap::from_pointee(state) }
+        Self {
+            version: watch::Sender::new(head.offset),
+            state: ArcSwap::from_pointee(state),
+            publishing: Mutex::new(()),
+        }
     }
 
     pub(crate) fn load(&self) -> Arc<State> {
@@ -42,11 +50,20 @@ impl Published {
         self.version.subscribe()
     }
 
-    pub(crate) fn publish(&self, policy: Policy, head: Head) {
-        self.state.store(Arc::new(State { policy: Arc::new(policy), head }));
+    /// Replaces an earlier state, and gives the one that is published then. Writer and follower may both come with what
+    /// others appended: whoever is later changes nothing, for it is the same log.
+    pub(crate) fn publish(&self, policy: Policy, head: Head) -> Arc<State> {
+        let _one_at_a_time = self.publishing.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.load();
+        if head.offset <= now.head.offset {
+            return now;
+        }
+        let state = Arc::new(State { policy: Arc::new(policy), head });
+        self.state.store(Arc::clone(&state));
         self.version.send_replace(head.offset);
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; offsets stay far below 2^53")]
         metrics::gauge!("charter_policy_version").set(head.offset.get() as f64);
+        state
     }
 
     /// The newest policy, which is at least at the version; waits for it no longer than said.

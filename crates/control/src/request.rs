@@ -2,8 +2,8 @@
 
 use crate::identity::{Authenticated, Liveness};
 use charter_commands::Command;
-use charter_events::{CommandId, Hash, Offset, Via};
-use charter_policy::Caller;
+use charter_events::{CommandId, Hash, Offset, Sealed, UserId, Via};
+use charter_policy::{Caller, Policy};
 use charter_store::{CredentialRow, SecretHash, SecretWrite};
 use uuid::Uuid;
 
@@ -44,6 +44,20 @@ pub struct KeptSession {
     pub(crate) row: CredentialRow,
 }
 
+/// A user's sealed names as they were when a change of them was made up. Two servers may make one up at once.
+#[derive(Debug, Clone)]
+pub struct NamesSeen {
+    pub(crate) user: UserId,
+    pub(crate) sealed: Sealed,
+}
+
+impl NamesSeen {
+    pub(crate) fn are_in(&self, policy: &Policy) -> bool {
+        let profile = policy.user(self.user).and_then(|user| user.profile);
+        profile.is_some_and(|profile| profile.sealed == self.sealed)
+    }
+}
+
 /// One command on its way to the writer.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -58,6 +72,8 @@ pub struct Request {
     /// A session that outlasts the command though it ends all: it begins anew at the command's last event, in the
     /// same transaction.
     pub keeps_session: Option<KeptSession>,
+    /// Names the command was made from: it is refused (`stale`) if they are others by the time it is decided.
+    pub unchanged: Option<NamesSeen>,
     /// What comes with it.
     pub meta: RequestMeta,
 }
@@ -65,7 +81,15 @@ pub struct Request {
 impl Request {
     /// A command without secrets.
     pub const fn new(caller: Caller, command: Command, meta: RequestMeta) -> Self {
-        Self { caller, command, secrets: Vec::new(), answers_secret: false, keeps_session: None, meta }
+        Self {
+            caller,
+            command,
+            secrets: Vec::new(),
+            answers_secret: false,
+            keeps_session: None,
+            unchanged: None,
+            meta,
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What the clock makes happen: ended grants are recorded, accounts whose time has come are erased, old rows are
-//! forgotten, last uses are written. Decisions never wait for any of it.
+//! forgotten, last uses are written. Decisions never wait for any of it. Of several servers one does it for all; only
+//! the last uses are each server's own.
 
 use crate::{
     control::{Control, Inner},
     error::CommandError,
-    health::NotReady,
+    following::{self, in_time},
     identity,
     request::{Request, RequestMeta},
     writer,
@@ -12,8 +13,9 @@ use crate::{
 use charter_commands::{Command, EraseUser, ExpireGrants};
 use charter_events::{Timestamp, UserId, Via};
 use charter_policy::{Caller, UserStatus};
-use charter_store::{FORGET_ROWS_MAX, SecretWrite};
+use charter_store::{FORGET_ROWS_MAX, SecretWrite, Task};
 use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// Answers are kept a day and some more.
 const ANSWERS_KEPT: Duration = Duration::from_secs(25 * 3_600);
@@ -39,20 +41,17 @@ impl Control {
     /// One round of the clock's work; the background task does it on its own.
     pub async fn housekeeping(&self, forget_old_rows: bool) {
         let inner = &self.inner;
-        match inner.store.head().await {
-            // Behind, or after a failure: reading is not enough to know that writing works again.
-            Ok(head) if head != self.head() || inner.health.get() == Some(NotReady::StoreUnavailable) => {
-                writer::catch_up(inner).await;
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::error!(%error, "the store does not answer");
-                inner.health.fail(NotReady::StoreUnavailable);
-                return;
-            }
+        following::once(inner).await;
+        following::measure_absence(inner);
+        if inner.contact.is_lost() {
+            return;
+        }
+        // Reading is not enough to know that writing works again.
+        if inner.health.doubts_the_store() {
+            writer::catch_up(inner).await;
         }
         identity::flush_last_uses(inner).await;
-        if inner.health.forbids_writing().is_some() {
+        if inner.health.forbids_writing().is_some() || !leads(inner).await {
             return;
         }
         self.expire_grants().await;
@@ -107,7 +106,7 @@ impl Control {
     }
 
     async fn forget_old_rows(&self) {
-        let now = self.inner.config.clock.now();
+        let now = self.inner.time();
         let store = &self.inner.store;
         while store.forget_answers_before(before(now, ANSWERS_KEPT)).await.is_ok_and(is_full) {}
         while store
@@ -116,6 +115,27 @@ impl Control {
             .is_ok_and(is_full)
         {}
     }
+}
+
+/// Whether this server does the clock's work for all of them; takes the lead when nobody has it. Two that both believe
+/// they lead do the same work twice, and the second finds nothing to do.
+async fn leads(inner: &Inner) -> bool {
+    let wait = inner.config.store_wait;
+    let mut lead = inner.housekeeper.lock().await;
+    if let Some(held) = lead.as_mut()
+        && !timeout(wait, held.holds()).await.unwrap_or(false)
+    {
+        *lead = None;
+    }
+    if lead.is_none() {
+        let taken = inner.store.lead(Task::Housekeeping);
+        match in_time(wait, "taking the lead of the clock's work", taken).await {
+            Ok(taken) => *lead = taken,
+            Err(error) => tracing::warn!(%error, "it is not known who does the clock's work"),
+        }
+    }
+    metrics::gauge!("charter_housekeeping_leads").set(if lead.is_some() { 1.0 } else { 0.0 });
+    lead.is_some()
 }
 
 const fn is_full(rows: usize) -> bool {

@@ -1,13 +1,16 @@
 //! From a store to a running control plane.
 
 use crate::{
+    clock::StoreClock,
     config::Config,
     contact::Contact,
     control::{Control, Inner, Started},
     error::{CommandError, StartError},
+    following::{self, Following},
     health::Health,
     identity::{self, Identity},
-    load::fold_log,
+    leases::{self, Servers},
+    load::{Folded, fold_log},
     profiles::Profiles,
     published::Published,
     request::{Request, RequestMeta},
@@ -17,35 +20,36 @@ use crate::{
     snapshots, verify, writer,
 };
 use charter_commands::{Code, Command, CreateInstallation, UpsertCoreCatalog};
-use charter_events::{DisplayName, Offset, Via};
+use charter_events::{DisplayName, Offset, Timestamp, Via};
 use charter_policy::Caller;
-use charter_store::Store;
-use std::sync::Arc;
+use charter_store::{InstallationSecrets, Store};
+use std::{sync::Arc, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How an installation is shown that was given no name.
 const DEFAULT_NAME: &str = "Charter";
 
 pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Started, StartError> {
-    let folded = fold_log(store.as_ref(), config.progress.as_ref()).await?;
-    let secrets = store.installation_secrets().await?;
-    let (queue, jobs) = writer::Queue::new(config.queue_commands_max);
-    let inner = Arc::new(Inner {
-        sealing: Sealing::new(folded.head.log_id, secrets.tag_key),
-        published: Published::new(folded.policy, folded.head),
-        health: Health::default(),
-        contact: Contact::new(config.follow_every.map(|every| every + config.store_wait)),
-        queue,
-        profiles: Profiles::new(),
-        identity: Identity::new(&config),
-        cursor_key: *secrets.cursor_key.expose(),
-        last_snapshot: snapshots::Last::new(folded.from_snapshot.unwrap_or(Offset::ZERO)),
-        tasks: TaskTracker::new(),
-        stop: CancellationToken::new(),
-        store,
-        config,
-    });
+    let clock = StoreClock::new();
+    let asked = Instant::now();
+    if let Some(moment) = store.poll().await?.now {
+        clock.measured(asked, Instant::now(), moment);
+    }
+    let servers = Servers::new(&config, time(&clock, &config));
+    let read = match read_while_alive(store.as_ref(), &config, &clock, &servers).await {
+        Ok(read) => read,
+        Err(error) => {
+            servers.end(store.as_ref(), &config).await;
+            return Err(error);
+        }
+    };
+    let from_snapshot = read.0.from_snapshot;
+    let (inner, jobs) = assemble(store, config, clock, servers, read);
     inner.tasks.spawn(writer::run(Arc::clone(&inner), jobs));
+    inner.tasks.spawn(following::run(Arc::clone(&inner)));
+    inner.tasks.spawn(following::listen(Arc::clone(&inner)));
+    inner.tasks.spawn(following::announce(Arc::clone(&inner)));
+    inner.tasks.spawn(leases::run(Arc::clone(&inner)));
     let control = Control { inner: Arc::clone(&inner) };
     let setup_code = match prepare(&control).await {
         Ok(code) => code,
@@ -57,7 +61,68 @@ pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Start
     inner.tasks.spawn(snapshots::run(Arc::clone(&inner)));
     inner.tasks.spawn(runner::run(Arc::clone(&inner)));
     inner.tasks.spawn(verify::run(Arc::clone(&inner)));
-    Ok(Started { control, setup_code, from_snapshot: folded.from_snapshot })
+    Ok(Started { control, setup_code, from_snapshot })
+}
+
+fn time(clock: &StoreClock, config: &Config) -> Timestamp {
+    clock.now().unwrap_or_else(|| config.clock.now())
+}
+
+/// Reads the log. The others know from before the first event on that this server is there, however long it takes:
+/// nobody writes what it can't read behind what it has read.
+async fn read_while_alive(
+    store: &dyn Store,
+    config: &Config,
+    clock: &StoreClock,
+    servers: &Servers,
+) -> Result<(Folded, InstallationSecrets), StartError> {
+    servers.renew(store, config, time(clock, config), Offset::ZERO).await?;
+    let stay_alive = async {
+        loop {
+            tokio::time::sleep(config.lease_renew_every).await;
+            if let Err(error) = servers.renew(store, config, time(clock, config), Offset::ZERO).await {
+                tracing::warn!(%error, "the other servers can't be told that this one is alive");
+            }
+        }
+    };
+    let read = async {
+        let folded = fold_log(store, config.progress.as_ref()).await?;
+        Ok((folded, store.installation_secrets().await?))
+    };
+    tokio::select! {
+        read = read => read,
+        never = stay_alive => never,
+    }
+}
+
+fn assemble(
+    store: Arc<dyn Store>,
+    config: Config,
+    store_clock: StoreClock,
+    servers: Servers,
+    (folded, secrets): (Folded, InstallationSecrets),
+) -> (Arc<Inner>, writer::Jobs) {
+    let (queue, jobs) = writer::Queue::new(config.queue_commands_max);
+    let inner = Inner {
+        sealing: Sealing::new(folded.head.log_id, secrets.tag_key),
+        published: Published::new(folded.policy, folded.head),
+        health: Health::default(),
+        contact: Contact::new(config.follow_every.map(|every| every + config.store_wait)),
+        store_clock,
+        following: Following::new(),
+        servers,
+        housekeeper: tokio::sync::Mutex::default(),
+        queue,
+        profiles: Profiles::new(),
+        identity: Identity::new(&config),
+        cursor_key: *secrets.cursor_key.expose(),
+        last_snapshot: snapshots::Last::new(folded.from_snapshot.unwrap_or(Offset::ZERO)),
+        tasks: TaskTracker::new(),
+        stop: CancellationToken::new(),
+        store,
+        config,
+    };
+    (Arc::new(inner), jobs)
 }
 
 /// The first events of an empty log, core's catalog as this build knows it, and a fresh setup code if one is needed.

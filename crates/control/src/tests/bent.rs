@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
     Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Loaded, LogStore,
-    MemoryStore, PasswordHash, SecretHash, SecretStore, SecretWrite, Snapshot, SnapshotStore, StoreError,
-    UserKey, Wanted,
+    MemoryStore, MoveStore, PasswordHash, SecretHash, SecretStore, SecretWrite, ServerStore, Snapshot,
+    SnapshotStore, StoreError, UserKey, Wanted,
 };
 use std::sync::{Arc, RwLock};
 
@@ -101,6 +101,12 @@ impl SecretStore for Bent {
         self.log().forget_credentials_ended_before(moment).await
     }
 }
+
+#[async_trait]
+impl ServerStore for Bent {}
+
+#[async_trait]
+impl MoveStore for Bent {}
 
 #[async_trait]
 impl SnapshotStore for Bent {

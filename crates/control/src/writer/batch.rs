@@ -7,6 +7,8 @@ use super::{Job, decide_at};
 use crate::{
     control::Inner,
     error::CommandError,
+    following::show_head,
+    published::State,
     request::{KeptSession, Receipt, Request},
 };
 use charter_commands::{Code, Decided, Refusal};
@@ -32,13 +34,12 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Begins at the published policy, which is at the head: the head is locked.
-    pub(super) fn new(inner: &Inner) -> Self {
-        let state = inner.published.load();
+    /// Begins at the state at the head, which is locked.
+    pub(super) fn new(inner: &Inner, state: &State) -> Self {
         Self {
             policy: (*state.policy).clone(),
             chain: Chain::new(state.head),
-            now: inner.now(),
+            now: inner.time().max(state.head.recorded_at),
             batch: Batch::default(),
             replies: Vec::new(),
         }
@@ -92,7 +93,11 @@ impl Stage {
             if request.meta.credential.as_ref().is_some_and(|with| !with.is_good(&self.policy, self.now)) {
                 return Err(credential_ended());
             }
+            if request.unchanged.as_ref().is_some_and(|names| !names.are_in(&self.policy)) {
+                return Err(changed_meanwhile());
+            }
             let decided = decide_at(inner, &self.policy, &request, self.now)?;
+            inner.servers.may_write(&decided.events)?;
             let command_id = CommandId::new(Uuid::now_v7());
             let events = self.stage(&request, command_id, &decided)?;
             Ok((command_id, decided.created, events))
@@ -150,7 +155,7 @@ impl Stage {
         let first = events.first().map_or(last, |event| event.offset);
         if !events.is_empty() {
             self.batch.events.extend(events);
-            self.batch.secrets.extend(request.secrets);
+            self.batch.secrets.extend(request.secrets.into_iter().map(|write| beginning_at(write, last)));
             self.batch.secrets.extend(request.keeps_session.into_iter().flat_map(|kept| kept.begun_at(last)));
         }
         if let Some((key, request_hash)) = request.meta.idempotency {
@@ -171,7 +176,10 @@ impl Stage {
     /// Shows everyone the new policy. Everything in it is durable.
     pub(super) fn publish(&mut self, inner: &Inner) {
         if !self.batch.events.is_empty() {
-            inner.published.publish(std::mem::take(&mut self.policy), self.chain.head());
+            let head = self.chain.head();
+            inner.published.publish(std::mem::take(&mut self.policy), head);
+            show_head(head.offset, 0);
+            inner.following.committed(head.offset);
         }
         #[expect(clippy::cast_precision_loss, reason = "a histogram takes floats; a batch is short")]
         metrics::histogram!("charter_writer_batch_commands").record(self.replies.len() as f64);
@@ -237,6 +245,29 @@ fn credential_ended() -> CommandError {
         more: false,
         objects: Vec::new(),
     })
+}
+
+/// The names were read before the command was decided, and are others now.
+fn changed_meanwhile() -> CommandError {
+    CommandError::Refused(Refusal {
+        code: Code::Stale,
+        field: None,
+        detail: "the names were changed meanwhile".to_owned(),
+        missing: Vec::new(),
+        more: false,
+        objects: Vec::new(),
+    })
+}
+
+/// A credential made by a command begins with the command's last event: a server that has not come so far does not
+/// know it yet.
+fn beginning_at(write: SecretWrite, began: Offset) -> SecretWrite {
+    match write {
+        SecretWrite::PutCredential { hash, row } if row.began == Offset::ZERO => {
+            SecretWrite::PutCredential { hash, row: CredentialRow { began, ..row } }
+        }
+        other => other,
+    }
 }
 
 impl KeptSession {

@@ -1,16 +1,21 @@
-//! Reading what others appended: under the head's lock before anything is decided, and beside it now and then.
+//! Reading what others appended under the head's lock, before anything is decided; and what became of a commit.
 
+use super::task::{Failed, locked};
 use crate::{
     control::Inner,
-    load::{Folding, LoadError, fold_until, page_limit},
+    load::{Folding, LoadError, page_limit},
+    published::State,
 };
 use charter_events::{Head, Offset};
-use charter_store::{Append, Fault, StoreError, What};
+use charter_store::{Append, Fault, What};
+use std::sync::Arc;
 
-/// Folds and publishes what others appended since the published version. The head is locked meanwhile.
-pub(super) async fn catch_up(inner: &Inner, append: &mut dyn Append) -> Result<(), LoadError> {
+/// Folds and publishes what others appended since the published version, and gives the state at the head. The head is
+/// locked meanwhile, so nothing can come after it.
+pub(super) async fn catch_up(inner: &Inner, append: &mut dyn Append) -> Result<Arc<State>, LoadError> {
     let head = append.head();
-    let Some(mut folding) = behind(inner, &head)? else { return Ok(()) };
+    let state = inner.published.load();
+    let Some(mut folding) = behind(&state, &head)? else { return Ok(state) };
     while folding.head().offset < head.offset {
         let at = folding.head().offset;
         let page = append.read_since(at, page_limit(at, &head)).await?;
@@ -20,34 +25,12 @@ pub(super) async fn catch_up(inner: &Inner, append: &mut dyn Append) -> Result<(
         folding.fold(&page)?;
     }
     folding.ends_at(&head)?;
-    inner.published.publish(folding.policy, head);
-    Ok(())
+    Ok(inner.publish(folding, head))
 }
 
-/// The same without the lock, for those who only read here.
-pub(super) async fn follow(inner: &Inner) -> Result<(), ()> {
-    match follow_to_head(inner).await {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            inner.health.fail(error.not_ready());
-            tracing::error!(%error, "the log can't be followed");
-            Err(())
-        }
-    }
-}
-
-async fn follow_to_head(inner: &Inner) -> Result<(), LoadError> {
-    let head = inner.store.head().await?;
-    let Some(mut folding) = behind(inner, &head)? else { return Ok(()) };
-    fold_until(inner.store.as_ref(), &mut folding, &head, None).await?;
-    inner.published.publish(folding.policy, head);
-    Ok(())
-}
-
-/// Where to fold on from, if the log has gone on. A log that ends before the published version, or differently, is
-/// not the log this server has seen.
-fn behind(inner: &Inner, head: &Head) -> Result<Option<Folding>, LoadError> {
-    let state = inner.published.load();
+/// Where to fold on from, if the log has gone on since a state that was published before the head was read. A log that
+/// ends before it, or differently, is not the log this server has seen.
+pub(crate) fn behind(state: &State, head: &Head) -> Result<Option<Folding>, LoadError> {
     if *head == state.head {
         return Ok(None);
     }
@@ -61,9 +44,13 @@ fn behind(inner: &Inner, head: &Head) -> Result<Option<Folding>, LoadError> {
     Ok(Some(Folding::new((*state.policy).clone(), state.head)))
 }
 
-/// Whether a batch that ends so is in the log: to be asked after a commit whose outcome is not known.
-pub(super) async fn is_in_log(inner: &Inner, staged: &Head) -> Result<bool, StoreError> {
+/// Whether a batch that ends so is in the log: to be asked after a commit whose outcome is not known. Asked under the
+/// head's lock: whoever has it knows that the batch's own transaction has ended, so that a no is for ever. Others may
+/// have appended since.
+pub(super) async fn is_in_log(inner: &Inner, staged: &Head) -> Result<bool, Failed> {
     let before = Offset::new(staged.offset.get().saturating_sub(1)).unwrap_or(Offset::ZERO);
-    let events = inner.store.read(before, 1).await?;
+    let mut append = locked(inner).await?;
+    let events = append.read_since(before, 1).await?;
+    append.rollback().await?;
     Ok(events.first().is_some_and(|event| event.offset == staged.offset && event.hash == staged.hash))
 }

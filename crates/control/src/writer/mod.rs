@@ -1,17 +1,30 @@
 //! The way to the log: one queue, one task that writes ([`task`]), one transaction for many commands ([`batch`]).
 //!
 //! Callers only wait. A caller that goes away cancels nothing: from the queue on, the work is the writer's.
+//!
+//! What the store is asked for each batch of at most 128 commands, while the head is locked but for the first:
+//! 1. the lock on the head (waits for other servers' batches, bounded);
+//! 2. the events others appended since, a page of 2,000 at a time; nothing when there are none;
+//! 3. for each command with an idempotency key, the answer it got before;
+//! 4. who is alive, only while a server of an older build is;
+//! 5. the write of all events, answers and secrets;
+//! 6. the commit. An error of it costs one more lock and read, to learn what became of it.
+//!
+//! Beside it: a refusal asks for the head once before it is given without the writer, and each commit nudges the other
+//! servers once, off the way of the answers.
 
 mod batch;
 mod follow;
 mod task;
 
 use batch::idempotency_key;
+pub(crate) use follow::behind;
 pub(crate) use task::run;
 
 use crate::{
     control::Inner,
     error::CommandError,
+    following::in_time,
     request::{Receipt, Request, RequestMeta},
 };
 use charter_commands::{Code, Context, Decided, Refusal, decide};
@@ -98,12 +111,13 @@ pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Resul
     if let Some(key) = idempotency_key(request) {
         // Asked only now: a command that was carried out is refused afterwards (the name is taken), and its repeat has
         // an answer to be given again.
-        match inner.store.kept_answer(&key).await {
+        let kept = inner.store.kept_answer(&key);
+        match in_time(inner.config.store_wait, "asking for a kept answer", kept).await {
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => return Ok(()),
         }
     }
-    match inner.store.head().await {
+    match in_time(inner.config.store_wait, "asking where the log ends", inner.store.head()).await {
         Ok(head) if head.offset == state.head.offset => {
             metrics::counter!("charter_commands_total", "outcome" => "refused").increment(1);
             Err(CommandError::Refused(refusal))
@@ -114,7 +128,7 @@ pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Resul
 
 /// Decides a request on a policy; nothing is written.
 pub(crate) fn try_on(inner: &Inner, policy: &Policy, request: &Request) -> Result<Decided, Refusal> {
-    let now = inner.config.clock.now().max(policy.recorded_at());
+    let now = inner.time().max(policy.recorded_at());
     decide_at(inner, policy, request, now)
 }
 

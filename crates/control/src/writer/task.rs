@@ -4,18 +4,20 @@ use super::{Asked, Job, Jobs, batch::Stage, follow};
 use crate::{control::Inner, error::CommandError, health::NotReady, load::LoadError};
 use charter_events::Head;
 use charter_store::{Append, StoreError};
-use std::{collections::VecDeque, sync::Arc, time::Duration, time::Instant};
-use tokio::sync::oneshot;
+use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration, time::Instant};
+use tokio::{sync::oneshot, time::timeout};
 
 /// After this many events the transaction is committed, whatever still waits.
 const TRANSACTION_EVENTS_MAX: usize = 10_000;
-/// How soon the log is read again when the outcome of a commit is not known.
-const UNSURE_PAUSE: Duration = Duration::from_secs(1);
+/// How often whoever waits for the head's lock looks whether the store still answers others.
+const LOCK_LOOKED_EVERY: Duration = Duration::from_millis(500);
 
 /// Why a batch came to nothing.
 pub(super) enum Failed {
     Store(StoreError),
     Load(LoadError),
+    /// Other servers hold the head for too long. The store answers, so this says nothing about it.
+    Locked,
     /// The commit reported an error, and it can't be found out whether it took effect.
     Unknown,
     #[cfg(any(test, feature = "failpoints"))]
@@ -79,35 +81,31 @@ impl Taken {
         }
     }
 
-    /// Catches up if somebody asked for it; tells whether the log has to be read again.
-    async fn catch_up(&mut self, inner: &Arc<Inner>, unsure: bool) -> bool {
+    /// Catches up if somebody asked for it.
+    async fn catch_up(&mut self, inner: &Arc<Inner>) {
         if self.catching_up.is_empty() {
-            return unsure;
+            return;
         }
-        let failed = catch_up(inner).await.is_err();
+        catch_up(inner).await;
         for reply in self.catching_up.drain(..) {
             let _ = reply.send(());
         }
-        failed && unsure
     }
 }
 
 async fn write_all(inner: &Arc<Inner>, mut jobs: Jobs) {
     let mut taken = Taken::default();
-    // Whether the log may hold a batch that is not published; until it was read again, it may.
-    let mut unsure = false;
     loop {
         if taken.waiting.is_empty() {
-            let pause = if unsure { Some(UNSURE_PAUSE) } else { inner.config.follow_every };
             tokio::select! {
                 job = jobs.recv() => match job {
                     Some(asked) => taken.push(asked),
                     None => return,
                 },
                 () = inner.stop.cancelled(), if !jobs.is_closed() => jobs.close(),
-                () = sleep(pause) => unsure = follow(inner).await.is_err() && unsure,
+                () = inner.following.relock.notified() => catch_up(inner).await,
             }
-            unsure = taken.catch_up(inner, unsure).await;
+            taken.catch_up(inner).await;
             if taken.waiting.is_empty() {
                 continue;
             }
@@ -118,69 +116,67 @@ async fn write_all(inner: &Arc<Inner>, mut jobs: Jobs) {
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge is a float; a queue is short")]
         metrics::gauge!("charter_writer_queue_depth").set(jobs.len() as f64);
-        unsure = write_some(inner, &mut taken.waiting, unsure).await;
-        unsure = taken.catch_up(inner, unsure).await;
+        write_some(inner, &mut taken.waiting).await;
+        taken.catch_up(inner).await;
     }
 }
 
-/// Reads what others appended. A store that failed is trusted again only when its head could be locked.
-async fn follow(inner: &Arc<Inner>) -> Result<(), ()> {
-    match inner.health.get() {
-        Some(NotReady::StoreUnavailable) => catch_up(inner).await,
-        _ => follow::follow(inner).await,
-    }
-}
-
-/// Locks the head, reads what is missing and writes nothing.
-async fn catch_up(inner: &Arc<Inner>) -> Result<(), ()> {
+/// Locks the head, reads what is missing and writes nothing. A store that failed is trusted again only then.
+async fn catch_up(inner: &Arc<Inner>) {
     if inner.health.forbids_writing().is_some() {
-        return Err(());
+        return;
     }
     let caught_up = async {
-        let mut append = inner.store.append().await?;
+        let mut append = locked(inner).await?;
+        let as_of = Instant::now();
         follow::catch_up(inner, append.as_mut()).await?;
         append.rollback().await?;
-        Ok::<(), Failed>(())
+        Ok::<Instant, Failed>(as_of)
     };
     match caught_up.await {
-        Ok(()) => {
-            inner.health.store_answered();
-            Ok(())
-        }
-        Err(failed) => {
-            note(inner, &failed);
-            Err(())
+        Ok(as_of) => answered(inner, as_of),
+        Err(failed) => drop(note(inner, &failed)),
+    }
+}
+
+/// The store showed under the head's lock where the log ends.
+fn answered(inner: &Inner, as_of: Instant) {
+    inner.health.store_answered();
+    inner.contact.made(as_of);
+    inner.following.unsure(false);
+}
+
+/// The head's lock, within a bound: other servers may hold it, or the store may hang.
+pub(super) async fn locked(inner: &Inner) -> Result<Box<dyn Append>, Failed> {
+    let mut append = pin!(inner.store.append());
+    let began = Instant::now();
+    loop {
+        match timeout(LOCK_LOOKED_EVERY, append.as_mut()).await {
+            Ok(result) => return Ok(result?),
+            Err(_) if inner.contact.is_lost() => {
+                let error = StoreError::Unavailable { what: "locking the head", source: None };
+                return Err(Failed::Store(error));
+            }
+            Err(_) if began.elapsed() >= inner.config.lock_wait => return Err(Failed::Locked),
+            Err(_) => {}
         }
     }
 }
 
-async fn sleep(pause: Option<Duration>) {
-    match pause {
-        Some(pause) => tokio::time::sleep(pause).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// One transaction; answers everyone it took. Tells whether the log has to be read again: a batch that failed for
-/// another reason tells nothing about an earlier one.
-async fn write_some(inner: &Arc<Inner>, waiting: &mut VecDeque<Job>, unsure: bool) -> bool {
+/// One transaction; answers everyone it took.
+async fn write_some(inner: &Arc<Inner>, waiting: &mut VecDeque<Job>) {
     if let Some(reason) = inner.health.forbids_writing() {
-        answer_all(waiting, reason.reason());
-        return false;
+        return answer_all(waiting, reason.reason());
     }
     let mut stage = None;
     match transaction(inner, waiting, &mut stage).await {
-        Ok(()) => {
-            inner.health.store_answered();
-            false
-        }
+        Ok(as_of) => answered(inner, as_of),
         Err(failed) => {
             let reason = note(inner, &failed);
             if let Some(stage) = stage {
                 stage.answer_unavailable(reason);
             }
             answer_all(waiting, reason);
-            unsure || matches!(failed, Failed::Unknown)
         }
     }
 }
@@ -196,7 +192,7 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
             tracing::error!(%error, code = error.code(), "a batch of commands was not written");
             // A batch that is refused says nothing about whether the store can be reached.
             if !matches!(error, StoreError::Refused(_) | StoreError::HeadMoved { .. }) {
-                inner.health.fail(NotReady::StoreUnavailable);
+                doubt_the_store(inner);
             }
             "the store did not take the command"
         }
@@ -206,12 +202,26 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
             inner.health.fail(reason);
             reason.reason()
         }
+        Failed::Locked => {
+            tracing::warn!(waited = ?inner.config.lock_wait, "other servers held the head of the log all the time");
+            metrics::counter!("charter_lock_timeouts_total").increment(1);
+            "other servers hold the log"
+        }
         Failed::Unknown => {
-            inner.health.fail(NotReady::StoreUnavailable);
+            inner.following.unsure(true);
+            doubt_the_store(inner);
             "it is not known whether the command was carried out"
         }
         #[cfg(any(test, feature = "failpoints"))]
         Failed::Forced => "a test wanted it so",
+    }
+}
+
+/// A server that polls learns from its polls whether it is behind; another has nothing else to go by.
+fn doubt_the_store(inner: &Inner) {
+    inner.health.fail(NotReady::StoreUnavailable);
+    if inner.config.follow_every.is_none() {
+        inner.contact.lost();
     }
 }
 
@@ -226,13 +236,15 @@ async fn transaction(
     inner: &Arc<Inner>,
     waiting: &mut VecDeque<Job>,
     kept: &mut Option<Stage>,
-) -> Result<(), Failed> {
+) -> Result<Instant, Failed> {
     let began = Instant::now();
     step!(inner, Lock);
-    let mut append = inner.store.append().await?;
-    follow::catch_up(inner, append.as_mut()).await?;
+    let mut append = locked(inner).await?;
+    let as_of = Instant::now();
+    let state = follow::catch_up(inner, append.as_mut()).await?;
+    inner.servers.look_again(inner).await;
     step!(inner, Decide);
-    let stage = kept.insert(Stage::new(inner));
+    let stage = kept.insert(Stage::new(inner, &state));
     while let Some(job) = waiting.pop_front() {
         stage.take(inner, append.as_mut(), job).await?;
         if stage.events() >= TRANSACTION_EVENTS_MAX {
@@ -254,7 +266,7 @@ async fn transaction(
     if let Some(stage) = kept.take() {
         stage.answer();
     }
-    Ok(())
+    Ok(as_of)
 }
 
 /// Makes the batch durable. An error of a commit says nothing about its outcome: the log does, if the batch has events
