@@ -1,10 +1,36 @@
-//! The store in a PostgreSQL database.
+//! The store in a PostgreSQL database, which several servers share.
+//!
+//! Layer 3, an adapter. Owns the database's schema, its rights, its connections and its errors; must not know who
+//! appends or what events mean. One task of each server owns the only connection that writes (`writer.rs`); a few
+//! others read (`readers.rs`); leadership, nudges and listening have one each. Two roles: the owner of the schema
+//! `log`, who migrates, and the servers', which can add to the log and not change it (`rights.rs`).
 
-mod stub;
+mod answers;
+mod append;
+mod bell;
+mod connect;
+mod credentials;
+mod error;
+mod insert;
+mod lead;
+mod link;
+mod moving;
+mod opening;
+mod read;
+mod readers;
+mod rights;
+mod rows;
+mod schema;
+mod secrets;
+mod servers;
+mod statement;
 mod url;
+mod writer;
 
-use charter_store::{StoreError, snapshot_files::SnapshotFiles};
-use std::{path::Path, sync::Arc};
+use charter_store::snapshot_files::SnapshotFiles;
+use sqlx::postgres::PgConnectOptions;
+
+pub use schema::{migrate, schema_version};
 pub use url::{SecretUrl, UrlError};
 
 /// What a store is opened for.
@@ -17,9 +43,21 @@ pub enum Access {
 }
 
 /// The store in a PostgreSQL database.
-#[derive(Debug)]
 pub struct PostgresStore {
+    readers: readers::Readers,
+    /// `None` when opened for reading.
+    writer: Option<writer::Writer>,
+    /// `None` when opened for reading.
+    bell: Option<bell::Bell>,
+    /// How those connect that are neither the writer nor readers.
+    others: PgConnectOptions,
     snapshots: SnapshotFiles,
+}
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("writes", &self.writer.is_some()).finish_non_exhaustive()
+    }
 }
 
 /// What a migration did: the schema's version before and after it.
@@ -32,34 +70,4 @@ pub struct Migrated {
 }
 
 /// The schema this build works with.
-pub const KNOWN: i64 = 1;
-
-impl PostgresStore {
-    /// Opens the store.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn open(_url: &SecretUrl, snapshots: &Path, _access: Access) -> Result<Arc<Self>, StoreError> {
-        let _ = Self { snapshots: SnapshotFiles::new(snapshots) };
-        Err(StoreError::Closed)
-    }
-
-    /// Closes all connections.
-    pub async fn close(&self) {}
-}
-
-/// Makes or brings up to date the schema, as its owner.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn migrate(_owner: &SecretUrl, _server_role: Option<&str>) -> Result<Migrated, StoreError> {
-    Err(StoreError::Closed)
-}
-
-/// The schema's version; 0 when there is none.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn schema_version(_url: &SecretUrl) -> Result<i64, StoreError> {
-    Err(StoreError::Closed)
-}
+pub const KNOWN: i64 = schema::MIGRATIONS.len() as i64;

@@ -1,0 +1,149 @@
+//! Opening and closing: what is checked before anyone gets a store, and what is wrong said in one line that names what
+//! to change.
+
+use crate::{
+    Access, KNOWN, PostgresStore, SecretUrl,
+    bell::Bell,
+    connect::{self, For},
+    error,
+    readers::Readers,
+    rights, schema,
+    writer::Writer,
+};
+use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
+use sqlx::{PgConnection, Row};
+use std::{io, path::Path, sync::Arc};
+
+/// The oldest PostgreSQL this is written for.
+const MAJOR_OLDEST: i32 = 13;
+
+impl PostgresStore {
+    /// Opens the store in a database; `snapshots` is the folder of this server's snapshots.
+    ///
+    /// A server checks its rights and both ends of the log before it gets the store; a tool that reads gets a damaged
+    /// log too, to look at it. The address must lead to the server itself: a pooler that shares connections between
+    /// transactions breaks leadership and nudges.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAStore`] says what is wrong with the address, the database or the role's rights in one line;
+    /// [`StoreError::NeedsMigration`], [`StoreError::TooNew`], [`StoreError::Damaged`], [`StoreError::Unavailable`].
+    pub async fn open(url: &SecretUrl, snapshots: &Path, access: Access) -> Result<Arc<Self>, StoreError> {
+        let purpose = match access {
+            Access::Server => For::Reading,
+            Access::ReadOnly => For::ReadingOnly,
+        };
+        let mut connection = self::connect(url, purpose).await?;
+        let standby = check_server(&mut connection, url).await?;
+        let found = schema::found(&mut connection, url).await?;
+        if found < KNOWN {
+            return Err(StoreError::NeedsMigration { found, known: KNOWN });
+        }
+        match access {
+            Access::Server if standby => {
+                return Err(not_a_store(
+                    url,
+                    "this server is a standby, which takes no writes; name the primary",
+                ));
+            }
+            Access::Server => rights::check_server(&mut connection, url).await?,
+            Access::ReadOnly => rights::check_reader(&mut connection, url).await?,
+        }
+        connect::close(connection).await;
+        let writes = access == Access::Server;
+        let others = connect::options(url, For::Others);
+        let store = Arc::new(Self {
+            readers: Readers::new(connect::options(url, purpose)),
+            writer: writes.then(|| Writer::start(connect::options(url, For::Writing))),
+            bell: writes.then(|| Bell::hang(others.clone())),
+            others,
+            snapshots: SnapshotFiles::new(snapshots),
+        });
+        if writes && let Err(error) = verify::check_ends(&*store, TAIL_EVENTS).await {
+            store.close().await;
+            return Err(error);
+        }
+        Ok(store)
+    }
+
+    /// Undoes an append that is under way and closes the connections; a lead that is held is its holder's to drop.
+    pub async fn close(&self) {
+        if let Some(writer) = &self.writer {
+            writer.close().await;
+        }
+        self.readers.close().await;
+    }
+}
+
+/// The first connection to a database; an error says what to change.
+pub(crate) async fn connect(url: &SecretUrl, purpose: For) -> Result<PgConnection, StoreError> {
+    connect::connect(&connect::options(url, purpose)).await.map_err(|error| refused(url, error))
+}
+
+fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
+    let (server, role, database) = (url.server(), url.role(), url.database());
+    let said = first_line(&error);
+    let why = match &error {
+        sqlx::Error::Io(io) => match io.kind() {
+            io::ErrorKind::ConnectionRefused => {
+                format!("nothing listens at `{server}`; check host and port, and that the database runs")
+            }
+            io::ErrorKind::TimedOut => {
+                format!("`{server}` does not answer ({io}); check host, port and firewall")
+            }
+            _ => format!("`{server}` can't be reached ({io}); check host and port"),
+        },
+        sqlx::Error::Tls(tls) => {
+            format!("TLS with `{server}` fails ({tls}); check `sslmode` and `sslrootcert`")
+        }
+        sqlx::Error::Configuration(why) => format!("the address can't be used: {why}"),
+        _ => match error::code(&error) {
+            Some("28P01") => format!("the password of the role `{role}` is not accepted"),
+            Some("28000") => format!("the role `{role}` may not sign in ({said})"),
+            Some("3D000") => format!("there is no database `{database}`; make it, or name the right one"),
+            Some(error::NO_RIGHT) => format!(
+                "the role `{role}` has no CONNECT on the database; as its owner: \
+                 `GRANT CONNECT ON DATABASE {database} TO {role}`"
+            ),
+            _ => return error::map("connecting to the database", error),
+        },
+    };
+    not_a_store(url, why)
+}
+
+/// Checks the server's version and settings; says whether it is a standby.
+pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'), \
+                       current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery()";
+    let map = |e| error::map("reading the server's settings", e);
+    let row = sqlx::query(SQL).fetch_one(connection).await.map_err(map)?;
+    let version: i32 = row.try_get(0).map_err(map)?;
+    if version < MAJOR_OLDEST * 10_000 {
+        let found = version / 10_000;
+        return Err(not_a_store(url, format!("PostgreSQL {found}; {MAJOR_OLDEST} or later is needed")));
+    }
+    let encoding: &str = row.try_get(1).map_err(map)?;
+    if encoding != "UTF8" {
+        let why = format!("its encoding is {encoding}; make it with `ENCODING 'UTF8' TEMPLATE template0`");
+        return Err(not_a_store(url, why));
+    }
+    for (index, setting) in [(2, "fsync"), (3, "full_page_writes")] {
+        if row.try_get::<&str, _>(index).map_err(map)? == "off" {
+            tracing::warn!(setting, "this setting of the database is off: a power failure may lose the log");
+        }
+    }
+    row.try_get(4).map_err(map)
+}
+
+/// Why a database can't be opened, in one line.
+pub(crate) fn not_a_store(url: &SecretUrl, why: impl Into<String>) -> StoreError {
+    StoreError::NotAStore { place: url.to_string(), why: why.into(), source: None }
+}
+
+/// What the database said, without what it adds on further lines.
+pub(crate) fn first_line(error: &sqlx::Error) -> String {
+    let said = match error.as_database_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
+    };
+    said.lines().next().unwrap_or_default().to_owned()
+}

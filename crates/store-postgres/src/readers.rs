@@ -1,0 +1,108 @@
+//! The connections that read: a few, each used by one caller at a time, with a limit to every wait. Owns when one is
+//! given up: whenever its answer was not read to the end, be it by an error, a time limit or a caller that went away.
+
+use crate::{
+    connect,
+    error::{breaks_connection, map, within},
+    statement::Statement,
+};
+use charter_store::StoreError;
+use sqlx::{
+    PgConnection,
+    postgres::{PgConnectOptions, PgRow},
+};
+use std::{
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::Semaphore;
+
+const READERS_MAX: usize = 8;
+/// How long a look at the log's end may take, with everything.
+pub(crate) const GLANCE: Duration = Duration::from_secs(2);
+/// How long any other read may take, with everything.
+pub(crate) const READ: Duration = Duration::from_secs(connect::READ_SECONDS_MAX + 1);
+
+/// A small pool.
+pub(crate) struct Readers {
+    options: PgConnectOptions,
+    permits: Semaphore,
+    /// Those nobody uses, the latest used last.
+    idle: Mutex<Vec<PgConnection>>,
+}
+
+impl Readers {
+    /// Connects when it is first asked.
+    pub(crate) fn new(options: PgConnectOptions) -> Self {
+        Self { options, permits: Semaphore::new(READERS_MAX), idle: Mutex::default() }
+    }
+
+    /// The rows of a statement that may be run twice: with a connection that was idle it is tried again on a new one,
+    /// since the server may have been restarted meanwhile.
+    pub(crate) async fn rows(
+        &self,
+        what: &'static str,
+        statement: Statement,
+        limit: Duration,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        let run = async {
+            // Never waits longer than a glance for the others: they may all wait for a server that is gone.
+            let permit = tokio::time::timeout(GLANCE, self.permits.acquire()).await;
+            let busy =
+                || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "all connections are busy"));
+            let _permit = permit.map_err(|_| busy())?.map_err(|_| sqlx::Error::PoolClosed)?;
+            if let Some(connection) = self.take_idle() {
+                match self.run(connection, statement.clone()).await {
+                    Err(error) if breaks_connection(&error) => drop(std::mem::take(&mut *self.lock())),
+                    done => return done,
+                }
+            }
+            let connection = connect::connect(&self.options).await?;
+            self.run(connection, statement).await
+        };
+        within(limit, run).await.map_err(|error| match error {
+            sqlx::Error::PoolClosed => StoreError::Closed,
+            other => map(what, other),
+        })
+    }
+
+    /// At most one row.
+    pub(crate) async fn row(
+        &self,
+        what: &'static str,
+        statement: Statement,
+        limit: Duration,
+    ) -> Result<Option<PgRow>, StoreError> {
+        Ok(self.rows(what, statement, limit).await?.pop())
+    }
+
+    async fn run(
+        &self,
+        mut connection: PgConnection,
+        statement: Statement,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        let done = statement.rows(&mut connection).await;
+        if done.as_ref().err().is_none_or(|error| !breaks_connection(error)) && !self.permits.is_closed() {
+            self.lock().push(connection);
+        }
+        done
+    }
+
+    fn take_idle(&self) -> Option<PgConnection> {
+        self.lock().pop()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<PgConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes what is idle and refuses from now on.
+    pub(crate) async fn close(&self) {
+        self.permits.close();
+        let idle = std::mem::take(&mut *self.lock());
+        for connection in idle {
+            connect::close(connection).await;
+        }
+    }
+}
