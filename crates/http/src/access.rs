@@ -199,4 +199,5 @@ access_table! {
 
     read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
     read   GET    "/api/v1/log", Key("core.audit.read"), [], history::log;
+    read   GET    "/api/v1/servers", Key("core.projection.read"), [], ops::servers;
 }

@@ -12,6 +12,7 @@ mod ask;
 mod body;
 pub mod dto;
 mod edge;
+mod live;
 mod openapi;
 mod problem;
 mod read;
@@ -37,13 +38,24 @@ pub struct HttpConfig {
     /// The most requests answered at once; beyond it 503 `overloaded`. Those to public routes are counted apart, and
     /// are at most a quarter as many; probes are not counted.
     pub requests_at_once_max: usize,
+    /// The most live streams of events sent at once, to all readers together; beyond it 503 `overloaded`. They are
+    /// counted among no requests, and no time ends them.
+    pub streams_at_once_max: usize,
+    /// A live stream on which nothing happens says so this often; so often, too, its reader is judged again.
+    pub heartbeat_every: Duration,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
 }
 
 impl Default for HttpConfig {
     fn default() -> Self {
-        Self { request_timeout: Duration::from_secs(30), requests_at_once_max: 1_024, metrics: None }
+        Self {
+            request_timeout: Duration::from_secs(30),
+            requests_at_once_max: 1_024,
+            streams_at_once_max: 256,
+            heartbeat_every: Duration::from_secs(15),
+            metrics: None,
+        }
     }
 }
 
@@ -52,6 +64,8 @@ impl std::fmt::Debug for HttpConfig {
         f.debug_struct("HttpConfig")
             .field("request_timeout", &self.request_timeout)
             .field("requests_at_once_max", &self.requests_at_once_max)
+            .field("streams_at_once_max", &self.streams_at_once_max)
+            .field("heartbeat_every", &self.heartbeat_every)
             .finish_non_exhaustive()
     }
 }
@@ -65,6 +79,8 @@ pub(crate) struct App {
     pub(crate) running: Arc<Semaphore>,
     /// Room for requests to public routes.
     pub(crate) visiting: Arc<Semaphore>,
+    /// Room for live streams.
+    pub(crate) streaming: Arc<Semaphore>,
     pub(crate) document: Arc<str>,
 }
 
@@ -75,6 +91,7 @@ impl App {
             control,
             running: Arc::new(Semaphore::new(room)),
             visiting: Arc::new(Semaphore::new(room.div_ceil(4))),
+            streaming: Arc::new(Semaphore::new(config.streams_at_once_max)),
             config: Arc::new(config),
             document,
         }

@@ -54,7 +54,8 @@ pub(crate) fn head() -> Document {
 
 const ABOUT: &str = "A permission control plane: every change is an event, every answer is folded from the events, \
 and every answer can explain itself. Errors are RFC 9457 problems with a stable `code`. Every answer names its policy \
-version; a request may ask for at least one with `Policy-Version-Min`.";
+version; a request may ask for at least one with `Policy-Version-Min`. A server that can't reach its store goes on \
+answering for a while and says so with `Policy-Stale`; after that it answers 503 `unavailable`.";
 
 /// The document with everything the access table knows.
 pub(crate) fn finished(mut document: Document) -> Document {
@@ -113,6 +114,11 @@ fn versioned(answer: &mut Response) {
         ))
         .build();
     answer.headers.insert("Policy-Version".to_owned(), header.into());
+    let stale = HeaderBuilder::new()
+        .description(Some("For how many seconds the server has not reached its store; absent when it has"))
+        .schema(Some(ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).build()))
+        .build();
+    answer.headers.insert("Policy-Stale".to_owned(), stale.into());
 }
 
 fn bearer() -> Vec<SecurityRequirement> {

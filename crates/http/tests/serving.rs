@@ -1,16 +1,18 @@
 //! The API over a real socket: both protocols, the bounds on what a client sends, and the end.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use axum::{body::Body, http::Request};
 use charter_control::{Config, Control};
 use charter_http::{BODY_BYTES_MAX, HttpConfig, router, serve};
 use charter_store::MemoryStore;
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::oneshot,
     task::JoinHandle,
 };
+use tower::ServiceExt;
 
 struct Server {
     at: SocketAddr,
@@ -19,7 +21,36 @@ struct Server {
 }
 
 async fn server() -> Server {
-    let control = Control::start(Arc::new(MemoryStore::default()), Config::default()).await.unwrap().control;
+    serve_on(Control::start(Arc::new(MemoryStore::default()), Config::default()).await.unwrap().control).await
+}
+
+/// An installation, and the session of its administrator.
+async fn set_up() -> (Control, String) {
+    let started = Control::start(Arc::new(MemoryStore::default()), Config::default()).await.unwrap();
+    let router = router(started.control.clone(), HttpConfig::default());
+    let mut secret = String::new();
+    for (path, body) in [
+        (
+            "/api/v1/setup",
+            format!(
+                r#"{{"code":"{}","username":"ada","password":"correct horse battery"}}"#,
+                started.setup_code.unwrap().expose()
+            ),
+        ),
+        ("/api/v1/session", r#"{"username":"ada","password":"correct horse battery"}"#.to_owned()),
+    ] {
+        let request =
+            Request::post(path).header("content-type", "application/json").body(Body::from(body)).unwrap();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 201);
+        let bytes = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        secret = body["secret"].as_str().unwrap_or_default().to_owned();
+    }
+    (started.control, secret)
+}
+
+async fn serve_on(control: Control) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
@@ -78,6 +109,33 @@ async fn what_is_being_answered_when_it_is_told_to_end_is_answered() {
     assert!(reply.starts_with("HTTP/1.1 422"), "{reply}");
     assert!(reply.contains("missing_member"), "{reply}");
     server.served.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_live_stream_does_not_hold_up_the_end() {
+    let (control, secret) = set_up().await;
+    let mut server = serve_on(control).await;
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        let mut stream = server.open().await;
+        let head = format!(
+            "GET /api/v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {secret}\r\n\
+             accept: text/event-stream\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut heard = Vec::new();
+        while !String::from_utf8_lossy(&heard).contains("event: user.registered") {
+            assert_ne!(stream.read_buf(&mut heard).await.unwrap(), 0, "closed");
+        }
+        streams.push(stream);
+    }
+    server.stop.take().unwrap().send(()).unwrap();
+    for stream in &mut streams {
+        let rest = read_all(stream).await;
+        assert!(rest.contains(": the server is stopping"), "{rest}");
+    }
+    // Far below the time that running requests get to end.
+    tokio::time::timeout(Duration::from_secs(10), server.served).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod objects;
 mod questions;
 mod roles;
 mod schema;
+mod servers;
 mod session;
 mod users;
 
@@ -24,5 +25,6 @@ pub use objects::*;
 pub use questions::*;
 pub use roles::*;
 pub use schema::*;
+pub use servers::*;
 pub use session::*;
 pub use users::*;

@@ -13,6 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use charter_control::Freshness;
 use charter_events::envelope::REQUEST_ID_BYTES_MAX;
 use futures_util::FutureExt;
 use std::{panic::AssertUnwindSafe, time::Instant};
@@ -20,6 +21,8 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// For how many seconds the server has not reached its store; absent when it has.
+const POLICY_STALE: HeaderName = HeaderName::from_static("policy-stale");
 
 /// Runs the rest of the stack for one request.
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -84,8 +87,8 @@ fn route_of(request: &Request) -> &str {
     request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str)
 }
 
-/// What every answer has: problems in one form, the policy version, the request's id, and headers that keep browsers
-/// and caches from making more of it.
+/// What every answer has: problems in one form, the policy version and how stale it is, the request's id, and headers
+/// that keep browsers and caches from making more of it.
 fn finish(app: &App, response: &mut Response, id: HeaderValue) {
     if response.status().is_client_error() || response.status().is_server_error() {
         as_problem(response);
@@ -94,6 +97,9 @@ fn finish(app: &App, response: &mut Response, id: HeaderValue) {
     headers.insert(REQUEST_ID, id);
     if !headers.contains_key(POLICY_VERSION) {
         headers.insert(POLICY_VERSION, HeaderValue::from(app.control.policy().version().get()));
+    }
+    if let Freshness::Stale { seconds } | Freshness::TooStale { seconds } = app.control.freshness() {
+        headers.insert(POLICY_STALE, HeaderValue::from(seconds));
     }
     for (name, value) in [
         (header::CACHE_CONTROL, "no-store"),

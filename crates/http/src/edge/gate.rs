@@ -14,7 +14,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use charter_control::Authenticated;
+use charter_control::{Authenticated, Freshness};
 use charter_events::{Offset, PermissionKey, UserId};
 use charter_policy::{AccessError, Policy};
 use std::sync::Arc;
@@ -32,6 +32,7 @@ pub(crate) async fn gate(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
+    fresh_enough(&app, row)?;
     let params = Params::parse(request.uri().query(), row.query)?;
     let headers = request.headers();
     let who = match row.gate {
@@ -64,6 +65,18 @@ pub(crate) async fn gate(
     };
     response.extensions_mut().insert(user);
     Ok(response)
+}
+
+/// Refuses to answer from a policy that is too old: what was revoked since is not known here. How the server is doing
+/// is told all the same.
+fn fresh_enough(app: &App, row: &Row) -> Result<(), Problem> {
+    let tells_how_it_is = row.gate == Gate::Public || row.path == "/metrics";
+    match app.control.freshness() {
+        Freshness::TooStale { .. } if !tells_how_it_is => {
+            Err(Problem::overloaded("unavailable", "the store has not been reached for too long"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The policy at the version the request asks for, or at the newest. Who waited for it is asked for again: a

@@ -6,12 +6,14 @@ mod gate;
 mod opening;
 mod params;
 mod server;
+mod stopping;
 
 pub(crate) use around::{around, method_not_allowed, no_route};
 pub(crate) use cursor::{Cursor, CursorOf};
 pub(crate) use gate::gate;
 pub(crate) use params::Params;
 pub use server::{CONNECTIONS_MAX, serve};
+pub(crate) use stopping::Stopping;
 
 use sha2::{Digest, Sha256};
 

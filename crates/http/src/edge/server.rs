@@ -1,15 +1,18 @@
 //! Serving a router on a listener: HTTP/1.1 and HTTP/2, bounded in connections, headers and time, and ended without
 //! breaking off what is being answered. The one place that knows the HTTP implementation.
 
-use super::opening::Opening;
-use axum::Router;
+use super::{opening::Opening, stopping::Stopping};
+use axum::{Extension, Router};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
     service::TowerToHyperService,
 };
 use std::{future::Future, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, watch},
+};
 
 /// The most connections at once.
 pub const CONNECTIONS_MAX: usize = 4_096;
@@ -26,7 +29,7 @@ const DRAIN_SECONDS_MAX: u64 = 30;
 /// How long to wait after the system refused to accept a connection, in milliseconds.
 const ACCEPT_PAUSE_MILLISECONDS: u64 = 100;
 
-/// Serves until `shutdown` resolves, then lets what is being answered end.
+/// Serves until `shutdown` resolves, then ends the answers that go on for ever and lets the others end.
 ///
 /// # Errors
 /// None today: a connection that can't be accepted is logged and the next one tried.
@@ -48,6 +51,8 @@ async fn serve_within(
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
     let server = builder();
+    let (stopping, told) = watch::channel(false);
+    let router = router.layer(Extension(Stopping::told_by(told)));
     tokio::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -74,6 +79,7 @@ async fn serve_within(
         });
     }
     drop(listener);
+    stopping.send_replace(true);
     if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests were still running when the server stopped");
     }

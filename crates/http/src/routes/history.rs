@@ -1,13 +1,15 @@
-//! What happened: the events themselves, and where their log ends.
+//! What happened: the events themselves, page by page or as they come, and where their log ends.
 
 use crate::{
     answer::{Answer, Answered, POLICY_VERSION},
     ask::{Ask, PAGE_ROWS_MAX},
     dto,
+    edge::Stopping,
+    live,
     problem::Problem,
 };
 use axum::{
-    http::header,
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use charter_events::{EventJson, Offset, Scope, StoredEvent};
@@ -19,14 +21,28 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Events after an offset, one JSON object a line. An empty answer: there are no more yet. A page may end inside a
 /// command; `command_index` and `command_size` say so.
+///
+/// With `Accept: text/event-stream` it goes on: what is recorded is sent as it comes, each event with its offset as
+/// `id`, its type as `event` and the same JSON object as `data`. `Last-Event-ID` goes before `after`; `limit` is not
+/// taken. A comment comes when nothing happened for a while. It ends when the credential or the permission does, when
+/// the server stops or can't read on, and when nobody takes what it sends.
 #[utoipa::path(get, path = "/api/v1/events", operation_id = "events", tag = "history",
-    responses((status = 200, description = "One page, as NDJSON", content_type = "application/x-ndjson",
-               body = String)))]
-pub(crate) async fn events(ask: Ask) -> Result<Response, Problem> {
-    ask.require("core.audit.read", Scope::Global)?;
+    params(("Last-Event-ID" = Option<u64>, Header, description = "For a live stream: the offset of the last event seen")),
+    responses((status = 200, description = "One page as NDJSON, or a live stream", content(
+        (String = "application/x-ndjson"), (String = "text/event-stream")))))]
+pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Problem> {
+    ask.require(live::KEY, Scope::Global)?;
     let after = ask.params.get::<u64>("after")?.unwrap_or(0);
     let after = Offset::new(after).ok_or_else(|| Problem::invalid_parameter("after", "it is no offset"))?;
-    let limit = ask.params.get::<usize>("limit")?.unwrap_or(EVENTS_DEFAULT);
+    let limit = ask.params.get::<usize>("limit")?;
+    if wants_stream(&ask.headers) {
+        if limit.is_some() {
+            return Err(Problem::invalid_parameter("limit", "a live stream has none"));
+        }
+        let after = last_event_id(&ask.headers)?.unwrap_or(after);
+        return live::answer(&ask, after, stopping);
+    }
+    let limit = limit.unwrap_or(EVENTS_DEFAULT);
     if !(1..=PAGE_ROWS_MAX).contains(&limit) {
         return Err(Problem::invalid_parameter("limit", format!("it is 1 to {PAGE_ROWS_MAX}")));
     }
@@ -36,6 +52,26 @@ pub(crate) async fn events(ask: Ask) -> Result<Response, Problem> {
         (POLICY_VERSION, ask.policy.version().to_string()),
     ];
     Ok((headers, text).into_response())
+}
+
+/// Whether the request names the type of a live stream among those it accepts.
+fn wants_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|media| {
+        let name = media.split(';').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case("text/event-stream")
+    })
+}
+
+/// Where a reader whose stream broke off goes on.
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Offset>, Problem> {
+    const NAME: &str = "last-event-id";
+    let Some(value) = headers.get(NAME) else { return Ok(None) };
+    let digits = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    match digits.and_then(|text| text.parse().ok()).and_then(Offset::new) {
+        Some(offset) => Ok(Some(offset)),
+        None => Err(Problem::invalid_header("Last-Event-ID", "it takes the offset of an event")),
+    }
 }
 
 fn lines(events: &[StoredEvent]) -> Result<Vec<u8>, Problem> {

@@ -39,6 +39,17 @@ pub(crate) async fn metrics(ask: Ask) -> Result<Response, Problem> {
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
+/// The servers that are alive on this installation's store, as of this server's last look: whoever is missing from it
+/// has not renewed its lease.
+#[utoipa::path(get, path = "/api/v1/servers", operation_id = "servers", tag = "operations",
+    responses((status = 200, description = "The servers, oldest first", body = dto::List<dto::Server>)))]
+pub(crate) async fn servers(ask: Ask) -> Answered<dto::List<dto::Server>> {
+    ask.require("core.projection.read", Scope::Global)?;
+    let mut items: Vec<dto::Server> = ask.app.control.servers().into_iter().map(dto::Server::from).collect();
+    items.sort_by_key(|server| (server.started_at, server.id));
+    Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
+}
+
 /// This document.
 #[utoipa::path(get, path = "/api/openapi.json", operation_id = "openapi", tag = "operations",
     responses((status = 200, description = "OpenAPI 3.1", body = serde_json::Value)))]
