@@ -24,11 +24,13 @@ pub(crate) struct Cli {
 /// Every verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Run the server on an embedded database
+    /// Run the server, on a SQLite file or a PostgreSQL database
     Serve(cmd::serve::Args),
     /// Create the first administrator of a new installation, and sign in
     Setup(cmd::setup::Args),
-    /// On the host, with the server stopped: make somebody an administrator again
+    /// Bring a store's schema up to date
+    Migrate(cmd::migrate::Args),
+    /// On the host (with a data folder: the server stopped), make somebody an administrator again
     RecoverAdmin(cmd::recover::Args),
     /// Sign in
     Login(cmd::login::Args),
@@ -84,6 +86,11 @@ pub(crate) enum Verb {
     /// What happened
     #[command(subcommand)]
     Events(cmd::events::Verb),
+    /// Servers that are alive on the same database
+    Servers,
+    /// A whole log: verify, export, import into another store
+    #[command(subcommand)]
+    Replay(cmd::replay::Verb),
     /// Check scenario files against the policy engine, without a server
     Test(cmd::test::Args),
     /// Fill an empty installation with an example
@@ -91,9 +98,9 @@ pub(crate) enum Verb {
     /// Logs to measure with
     #[command(subcommand)]
     Bench(cmd::bench::Verb),
-    /// Examine a data folder without changing it
+    /// Examine a store, and the stream beside it, without changing them
     Doctor(cmd::doctor::Args),
-    /// Recompute every hash of a data folder's log
+    /// Recompute every hash of a log
     Verify(cmd::verify::Args),
     /// Print a completion script for a shell
     Completions(cmd::completions::Args),
@@ -107,6 +114,9 @@ pub(crate) async fn run(cli: Cli) -> Outcome {
     match cli.verb {
         Verb::Serve(args) => cmd::serve::run(&app, args).await,
         Verb::Setup(args) => cmd::setup::run(&app, args).await,
+        Verb::Migrate(args) => cmd::migrate::run(&app, args).await,
+        Verb::Servers => cmd::servers::run(&app).await,
+        Verb::Replay(verb) => cmd::replay::run(&app, verb).await,
         Verb::RecoverAdmin(args) => cmd::recover::run(&app, args).await,
         Verb::Login(args) => cmd::login::login(&app, args).await,
         Verb::Logout => cmd::login::logout(&app).await,

@@ -19,6 +19,8 @@ mod secrets;
 mod writer;
 
 use charter_store::snapshot_files::SnapshotFiles;
+pub use open::schema_version;
+pub use schema::KNOWN;
 use sqlx::SqlitePool;
 
 /// What a store is opened for.

@@ -82,6 +82,18 @@ impl SqliteStore {
     }
 }
 
+/// The schema's version of the store in a folder, which is left as it is; 0 when there is none yet.
+///
+/// # Errors
+/// [`StoreError::TooNew`], [`StoreError::NotAStore`], [`StoreError::Unavailable`].
+pub async fn schema_version(dir: &Path) -> Result<i64, StoreError> {
+    let place = Place::new(dir);
+    if !place.database().is_file() {
+        return Ok(0);
+    }
+    schema::check(&mut connect_first(&reading(&place), &place).await?, &place).await
+}
+
 fn base(place: &Place) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(place.database())

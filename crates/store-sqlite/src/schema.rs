@@ -11,7 +11,7 @@ const APPLICATION_ID: i64 = 0x4348_5254;
 const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_log.sql")];
 
 /// The schema this build works with.
-pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
+pub const KNOWN: i64 = MIGRATIONS.len() as i64;
 
 /// Sets the version in the transaction of the migration. SQLite takes no parameter here.
 const SET_VERSION: &[&str] = &["PRAGMA user_version = 1"];

@@ -1,6 +1,6 @@
 //! `charter bench`: logs to measure with, written through the store's own port into a folder a server can start on.
 
-use super::data::{open, opening};
+use super::store::{Access, Hidden, Opened, Place, database_url, opening};
 use crate::{
     app::App,
     exit::{Doing, Exit, Failure, Outcome},
@@ -8,7 +8,6 @@ use crate::{
 };
 use charter_events::{Actor, CommandId, CommandMeta, Event, EventMeta, Offset, Via};
 use charter_store::{Batch, Store, chain::Chain};
-use charter_store_sqlite::Access;
 use charter_testkit::workload::{Conflict, RbacW, Size as Rbac};
 use serde_json::json;
 use std::path::PathBuf;
@@ -34,8 +33,11 @@ pub(crate) struct Gen {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The data folder to make; it must be new or empty
-    #[arg(long, value_name = "FOLDER")]
-    out: PathBuf,
+    #[arg(long, value_name = "FOLDER", required_unless_present = "database_url")]
+    out: Option<PathBuf>,
+    /// A migrated PostgreSQL database with an empty log, instead of a data folder
+    #[arg(long, value_name = "URL", conflicts_with = "out")]
+    database_url: Option<Hidden>,
 }
 
 /// How large a log.
@@ -54,20 +56,38 @@ pub(crate) enum Size {
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let Verb::Gen(args) = verb;
-    if args.out.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::new(Exit::Conflict, format!("`{}` is not empty", args.out.display())));
-    }
-    let store = open(&args.out, Access::Server).await?;
-    let written = match args.size {
-        Size::S => rbac(app, store.as_ref(), Rbac::S, args.seed).await?,
-        Size::M => rbac(app, store.as_ref(), Rbac::M, args.seed).await?,
-        Size::L => rbac(app, store.as_ref(), Rbac::L, args.seed).await?,
-        Size::X => write(app, store.as_ref(), Conflict::new(args.seed).events()).await?,
-    };
-    let head = store.head().await.map_err(|error| opening(&error))?;
-    let value = json!({"events": written, "folder": args.out, "log_id": head.log_id, "head_hash": head.hash});
-    app.out.answer(&value, || format!("{written} events in {}", args.out.display()))?;
+    let place = place(&args)?;
+    let opened = place.open(Access::Server).await?;
+    let written = fill(app, &opened, &args).await;
+    let head = opened.store.head().await;
+    opened.close().await;
+    let (written, head) = (written?, head.map_err(|error| opening(&error))?);
+    let place = place.to_string();
+    let value = json!({"events": written, "store": place, "log_id": head.log_id, "head_hash": head.hash});
+    app.out.answer(&value, || format!("{written} events in {place}"))?;
     Ok(Exit::Done)
+}
+
+fn place(args: &Gen) -> Outcome<Place> {
+    if let Some(text) = args.database_url.as_ref().and_then(Hidden::given) {
+        let url = database_url(text, "--database-url")?;
+        return Ok(Place::Database { url, data: std::env::temp_dir().join("charter-bench") });
+    }
+    let Some(out) = &args.out else { return Err(Failure::usage("`--out` is missing")) };
+    if out.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::new(Exit::Conflict, format!("`{}` is not empty", out.display())));
+    }
+    Ok(Place::Folder(out.clone()))
+}
+
+async fn fill(app: &App, opened: &Opened, args: &Gen) -> Outcome<u64> {
+    let store = opened.store.as_ref();
+    match args.size {
+        Size::S => rbac(app, store, Rbac::S, args.seed).await,
+        Size::M => rbac(app, store, Rbac::M, args.seed).await,
+        Size::L => rbac(app, store, Rbac::L, args.seed).await,
+        Size::X => write(app, store, Conflict::new(args.seed).events()).await,
+    }
 }
 
 async fn rbac(app: &App, store: &dyn Store, size: Rbac, seed: u64) -> Outcome<u64> {
@@ -82,7 +102,7 @@ async fn write(
     let bar = app.out.progress("writing events", None);
     let mut head = store.head().await.map_err(|error| opening(&error))?;
     if head.offset != Offset::ZERO {
-        return Err(Failure::new(Exit::Conflict, "the folder holds a log already"));
+        return Err(Failure::new(Exit::Conflict, "there is a log already"));
     }
     loop {
         let page: Vec<(EventMeta, Event)> = events.by_ref().take(BATCH_EVENTS).collect();

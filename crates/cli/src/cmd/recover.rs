@@ -1,21 +1,26 @@
 //! `charter recover-admin`: whoever has the host may make somebody an administrator again. Opens the store itself, so
-//! no server may run; the log records it as the system's act, by way of the command line.
+//! no server may run on a data folder; the log records it as the system's act, by way of the command line.
 
-use super::data::{DataFolder, open};
+use super::{
+    schema::{OwnerArgs, bring_up_to_date},
+    store::{Access, Place, StoreArgs},
+};
 use crate::{
     app::App,
     exit::{Exit, Failure, Outcome, chain},
 };
 use charter_control::{Config, Control, IdentityError, RecoveryOf, RequestMeta, SecretText};
 use charter_events::{DisplayName, Profile, Slug, Via};
-use charter_store_sqlite::Access;
 
 /// Whom to make an administrator again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The data folder
+    /// Where everything is kept
     #[command(flatten)]
-    data: DataFolder,
+    store: StoreArgs,
+    /// Who may change the database's schema
+    #[command(flatten)]
+    owner: OwnerArgs,
     /// His username; an account that does not exist is created
     #[arg(long)]
     username: Slug,
@@ -32,13 +37,16 @@ pub(crate) struct Args {
 
 /// Recovers.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
-    let path = args.data.path()?;
-    if !path.join("charter.db").is_file() {
+    let place = args.store.place()?;
+    if let Place::Folder(path) = &place
+        && !path.join("charter.db").is_file()
+    {
         return Err(Failure::error(format!("there is no installation in `{}`", path.display()))
             .hint("name its data folder with `--data`, or set `CHARTER_DATA`"));
     }
     let password = if args.keep_password { None } else { Some(app.password(args.password_stdin, true)?) };
-    let store = open(&path, Access::Server).await.map_err(|failure| {
+    bring_up_to_date(app, &place, &args.owner).await?;
+    let opened = place.open(Access::Server).await.map_err(|failure| {
         if failure.message.contains("in use") {
             failure.hint("stop the server, recover, then start it again")
         } else {
@@ -47,9 +55,10 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     })?;
     // Nothing but the one command: no setup code, no verification in the background.
     let config = Config { make_setup_code: false, verify_every: None, ..Config::default() };
-    let control = Control::start(store, config).await?.control;
+    let control = Control::start(opened.store.clone(), config).await?.control;
     let recovered = recover(app, &control, &args, password.map(|p| SecretText::new(p.into_inner()))).await;
     control.shutdown().await;
+    opened.close().await;
     recovered?;
     Ok(Exit::Done)
 }

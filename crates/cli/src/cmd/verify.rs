@@ -1,32 +1,32 @@
 //! `charter verify`: every hash of a log recomputed, beside a running server or without one.
 
-use super::data::{DataFolder, open, opening};
+use super::store::{Access, StoreArgs, opening};
 use crate::{
     app::App,
     exit::{Exit, Outcome},
 };
 use charter_events::Offset;
 use charter_store::verify::{Progress, scan};
-use charter_store_sqlite::Access;
 use serde_json::json;
 
 /// Which log.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The data folder
+    /// Where it is kept
     #[command(flatten)]
-    data: DataFolder,
+    store: StoreArgs,
 }
 
 /// Verifies it.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
-    let path = args.data.path()?;
-    let store = open(&path, Access::ReadOnly).await?;
+    let opened = args.store.place()?.open(Access::ReadOnly).await?;
+    let store = &opened.store;
     let head = store.head().await.map_err(|error| opening(&error))?;
     let bar = app.out.progress("verifying", Some(head.offset.get()));
     let scanned = scan(store.as_ref(), Offset::ZERO, |Progress { at, .. }| bar.at(at.get())).await;
     bar.finish();
     let scanned = scanned.map_err(|error| opening(&error))?;
+    opened.close().await;
     let value = json!({
         "log_id": scanned.head.log_id,
         "events": scanned.events,

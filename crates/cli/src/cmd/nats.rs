@@ -1,0 +1,47 @@
+//! Which NATS servers the log is published on, as the command line names them, and the check that they can be used.
+
+use super::store::Hidden;
+use crate::exit::{Failure, Outcome, chain};
+use charter_bus_nats::{Bus, BusError, InvalidNatsUrl, NatsConfig, connect, connect_later};
+use std::path::PathBuf;
+
+/// Which bus.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct NatsArgs {
+    /// Publish the log on NATS JetStream, at nats://USER:PASSWORD@HOST:PORT (several, separated by commas, are one
+    /// cluster); `none`: do not, whatever the variable says. Other users of this machine see arguments: a password is
+    /// safer in the variable
+    #[arg(long, env = "CHARTER_NATS_URL", hide_env_values = true, value_name = "URL")]
+    nats_url: Option<Hidden>,
+    /// A file with a NATS user's credentials, as `nsc` writes it
+    #[arg(long, env = "CHARTER_NATS_CREDENTIALS", value_name = "FILE")]
+    nats_credentials: Option<PathBuf>,
+    /// How many servers of a NATS cluster keep each message
+    #[arg(long, env = "CHARTER_NATS_REPLICAS", value_name = "COUNT", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=5))]
+    nats_replicas: u8,
+}
+
+impl NatsArgs {
+    /// How to connect; `None` when nothing is to be published. `name` is what the NATS servers show.
+    pub(crate) fn config(&self, name: &str) -> Outcome<Option<NatsConfig>> {
+        let Some(text) = self.nats_url.as_ref().and_then(Hidden::given) else { return Ok(None) };
+        let url = text.parse().map_err(|error: InvalidNatsUrl| {
+            Failure::error(chain(&error)).hint("correct `CHARTER_NATS_URL`, or the flag given instead")
+        })?;
+        Ok(Some(NatsConfig {
+            credentials_file: self.nats_credentials.clone(),
+            replicas: usize::from(self.nats_replicas),
+            ..NatsConfig::new(url, name)
+        }))
+    }
+}
+
+/// Connects. A bus that is only away is connected to later, and told of; anything else needs to be put right first.
+pub(crate) async fn bus(config: &NatsConfig) -> Outcome<(Bus, Option<BusError>)> {
+    match connect(config).await {
+        Ok(bus) => Ok((bus, None)),
+        Err(away) if away.is_away() => Ok((connect_later(config).await?, Some(away))),
+        Err(error) => Err(Failure::error(chain(&error))),
+    }
+}

@@ -1,0 +1,180 @@
+//! `charter serve`: the server. Wires store, control plane, HTTP and stream together, prints how to go on, and ends in
+//! order when asked to.
+
+mod banner;
+mod logs;
+mod signals;
+mod stream;
+
+use super::{
+    common::now,
+    nats::NatsArgs,
+    schema::{OwnerArgs, bring_up_to_date},
+    store::{Access, Opened, Place, StoreArgs, opening},
+};
+use crate::{
+    app::App,
+    exit::{Doing, Exit, Failure, Outcome, chain},
+    output::{Progress as Bar, to_stderr},
+};
+use banner::Banner;
+use charter_control::{Config, Control, Progress, ProgressFn, StartError, Started};
+use charter_events::DisplayName;
+use charter_http::HttpConfig;
+use charter_store::Lease;
+use logs::{LogFormat, metrics, start_logs};
+use signals::told_to_end;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use stream::{Connected, Publishing};
+use tokio::net::TcpListener;
+
+/// The port of a server unless told otherwise.
+const PORT: u16 = 7400;
+/// How often a server asks a shared log what others appended; it is woken earlier as a rule.
+const FOLLOW_EVERY: Duration = Duration::from_millis(50);
+
+/// How to run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where everything is kept
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Who may change the database's schema
+    #[command(flatten)]
+    owner: OwnerArgs,
+    /// Where the log is published
+    #[command(flatten)]
+    nats: NatsArgs,
+    /// Where to listen: a loopback address and a port; port 0 takes any free one
+    #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
+    listen: SocketAddr,
+    /// How this installation is shown; set when it is created
+    #[arg(long, env = "CHARTER_INSTALLATION_NAME", value_name = "TEXT")]
+    installation_name: Option<DisplayName>,
+    /// For how long questions are still answered while the database can't be reached
+    #[arg(long, env = "CHARTER_STALE_DECISIONS", value_name = "SECONDS", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    stale_decisions: u64,
+    /// How to write logs, on stderr
+    #[arg(long, env = "CHARTER_LOG_FORMAT", value_enum, default_value = "text")]
+    log_format: LogFormat,
+    /// What to log: a level such as info, or directives such as charter_http=debug
+    #[arg(long, env = "CHARTER_LOG", default_value = "info", value_name = "DIRECTIVES")]
+    log: String,
+}
+
+/// Serves until told to end.
+pub(crate) async fn run(app: &App, args: Args) -> Outcome {
+    refuse_other_machines(args.listen)?;
+    let place = args.store.place()?;
+    let nats = args.nats.config("charter server")?;
+    start_logs(args.log_format, &args.log)?;
+    let bus = stream::connected(nats.as_ref()).await?;
+    bring_up_to_date(app, &place, &args.owner).await?;
+    let opened = place.open(Access::Server).await?;
+    let done = serve(app, &args, &place, &opened, bus).await;
+    opened.close().await;
+    done
+}
+
+async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, bus: Option<Connected>) -> Outcome {
+    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
+        Failure::error(format!("can't listen on {}: {error}", args.listen))
+            .hint("`--listen 127.0.0.1:0` takes any free port")
+    })?;
+    let address = listener.local_addr().doing("read the address")?;
+    let measured = metrics()?;
+    let others = opened.store.live_servers(now()).await.map_err(|error| opening(&error))?;
+    let started = Control::start(opened.store.clone(), config(app, args, place)).await;
+    let started = started.map_err(|error| not_started(&error))?;
+    let control = started.control.clone();
+    let publishing = match published(bus, &control).await {
+        Ok(publishing) => publishing,
+        Err(failure) => {
+            control.shutdown().await;
+            return Err(failure);
+        }
+    };
+    app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
+    let config = HttpConfig { metrics: Some(measured), ..HttpConfig::default() };
+    let router = charter_http::router(control.clone(), config);
+    let served = charter_http::serve(listener, router, told_to_end()).await;
+    to_stderr("Ending: commands in flight are completed and a snapshot is written.");
+    control.shutdown().await;
+    if let Some(publishing) = publishing {
+        publishing.end().await;
+    }
+    served.doing("serve")?;
+    Ok(Exit::Done)
+}
+
+fn refuse_other_machines(listen: SocketAddr) -> Outcome<()> {
+    if listen.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "`{listen}` can be reached from other machines, which needs TLS that this version does not have"
+    ))
+    .hint("listen on 127.0.0.1 and put a reverse proxy that speaks TLS in front of it"))
+}
+
+fn config(app: &App, args: &Args, place: &Place) -> Config {
+    Config {
+        installation_name: args.installation_name.clone(),
+        progress: Some(progress(app)),
+        follow_every: place.is_shared().then_some(FOLLOW_EVERY),
+        stale_decisions: Duration::from_secs(args.stale_decisions),
+        ..Config::default()
+    }
+}
+
+async fn published(bus: Option<Connected>, control: &Control) -> Outcome<Option<Publishing>> {
+    match bus {
+        Some(bus) => bus.publish(control).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A bar that appears with the first report and goes with the last, so that a quick start shows none.
+fn progress(app: &App) -> ProgressFn {
+    let out = app.out;
+    let bar: Mutex<Option<Bar>> = Mutex::new(None);
+    Arc::new(move |Progress { done, total }| {
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        if done < total {
+            bar.get_or_insert_with(|| out.progress("reading the log", Some(total.get()))).at(done.get());
+        } else if let Some(bar) = bar.take() {
+            bar.finish();
+        }
+    })
+}
+
+fn not_started(error: &StartError) -> Failure {
+    match error {
+        StartError::Store(error) => opening(error),
+        _ => Failure::error(format!("can't start: {}", chain(error)))
+            .hint("`charter doctor` examines what is kept"),
+    }
+}
+
+fn told(
+    place: &Place,
+    started: &Started,
+    others: &[Lease],
+    publishing: Option<&Publishing>,
+    address: SocketAddr,
+) -> String {
+    Banner {
+        place,
+        stream: publishing.map(|publishing| publishing.shown.clone()),
+        server: None,
+        others,
+        setup_code: started.setup_code.as_ref().map(|code| code.expose()),
+        address,
+    }
+    .text()
+}

@@ -1,0 +1,77 @@
+//! Publishing the log beside serving it: from the bus that was connected to, to the last message before the end.
+
+use crate::{
+    cmd::nats::bus,
+    exit::{Failure, Outcome, chain},
+};
+use charter_bus_nats::{Bus, BusError, NatsConfig, Publisher};
+use charter_control::{Control, StreamFault};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long publishing what is left may take at the end.
+const DRAIN_SECONDS_MAX: u64 = 10;
+
+/// A bus that can be used, now or later.
+pub(super) struct Connected {
+    bus: Bus,
+    away: Option<BusError>,
+}
+
+/// Publishing, until it is told to end.
+pub(super) struct Publishing {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+    /// Where, without secrets; and why not now.
+    pub(super) shown: (String, Option<String>),
+}
+
+/// Connects to the bus, if there is to be one.
+pub(super) async fn connected(config: Option<&NatsConfig>) -> Outcome<Option<Connected>> {
+    let Some(config) = config else { return Ok(None) };
+    let (bus, away) = bus(config).await?;
+    Ok(Some(Connected { bus, away }))
+}
+
+impl Connected {
+    /// Checks the stream, and publishes from now on.
+    pub(super) async fn publish(self, control: &Control) -> Outcome<Publishing> {
+        let url = self.bus.url().to_owned();
+        let publisher = Publisher::new(self.bus, control.store(), control.log_id(), control.versions());
+        let trouble = match self.away {
+            Some(away) => Some(away),
+            None => publisher.prepare().await.err(),
+        };
+        let trouble = match trouble {
+            // A fork is the publisher's to raise: decisions and commands go on beside it.
+            Some(trouble @ (BusError::Away { .. } | BusError::Fork(_))) => Some(trouble),
+            Some(error) => return Err(Failure::error(chain(&error))),
+            None => None,
+        };
+        if let Some(error) = &trouble {
+            tracing::warn!(code = error.code(), "{}", chain(error));
+        }
+        let stop = CancellationToken::new();
+        let (stopped, alarmed) = (stop.clone(), control.clone());
+        let task = tokio::spawn(publisher.run(stopped, move |fork| {
+            alarmed.stream_alarm(fork.map(|fork| StreamFault { offset: fork.offset }));
+        }));
+        let why = trouble.map(|error| match error {
+            BusError::Away { why, .. } => why,
+            other => chain(&other),
+        });
+        Ok(Publishing { stop, task, shown: (url, why) })
+    }
+}
+
+impl Publishing {
+    /// Publishes what is left, for a bounded time. Whatever remains is published by the next server that leads.
+    pub(super) async fn end(self) {
+        self.stop.cancel();
+        let ended = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), self.task).await;
+        if ended.is_err() {
+            tracing::warn!("the log is not published to its end: the next server goes on");
+        }
+    }
+}
