@@ -119,6 +119,14 @@ impl Caller {
         self.send(self.request(reqwest::Method::GET, path)).await
     }
 
+    /// GET, at no version before this one.
+    ///
+    /// # Errors
+    /// When no whole answer comes back.
+    pub async fn get_at_least(&self, path: &str, version: u64) -> anyhow::Result<Answer> {
+        self.send(self.request(reqwest::Method::GET, path).header("policy-version-min", version)).await
+    }
+
     /// GET, as text whatever it is.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 //! with the product's own chain and fold.
 
 mod caller;
+mod fleet;
 mod installation;
 mod load;
 mod log;
@@ -13,8 +14,9 @@ mod server;
 mod stream;
 
 pub use caller::{Answer, Caller};
+pub use fleet::Fleet;
 pub use installation::{Database, Installation, binary};
-pub use load::{Load, Urls};
+pub use load::{Callers, Load, Urls};
 pub use log::{Log, state_of};
 pub use metrics::Metrics;
 pub use server::{ADMIN, PASSWORD, Server};

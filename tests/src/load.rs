@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -20,29 +20,23 @@ const ANSWER_SECONDS_MAX: u64 = 5;
 /// What a caller waits before he tries again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Where the servers are at this moment, by their numbers. Clones share it.
-#[derive(Clone, Default)]
-pub struct Urls(Arc<RwLock<Vec<String>>>);
+/// Where the servers are, by their numbers. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Urls(Arc<[String]>);
 
 impl Urls {
     /// Of these servers.
     pub fn new(urls: impl IntoIterator<Item = String>) -> Self {
-        Self(Arc::new(RwLock::new(urls.into_iter().collect())))
+        Self(urls.into_iter().collect())
     }
 
-    /// One of them is elsewhere now.
-    pub fn moved(&self, number: usize, url: &str) {
-        let mut urls = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = urls.get_mut(number) {
-            url.clone_into(place);
-        }
-    }
-
-    fn get(&self, number: usize) -> String {
-        let urls = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        urls.get(number % urls.len().max(1)).cloned().unwrap_or_default()
+    fn get(&self, number: usize) -> &str {
+        self.0.get(number % self.0.len().max(1)).map_or("", String::as_str)
     }
 }
+
+/// Callers at work.
+pub type Callers = Vec<tokio::task::JoinHandle<anyhow::Result<()>>>;
 
 /// Commands on their way, and those that were acknowledged. Clones share it.
 #[derive(Clone)]
@@ -68,11 +62,7 @@ impl Load {
 
     /// Starts callers, each with so many commands, one after the other. A caller ends early when told to by
     /// [`Load::stop`].
-    pub fn start(
-        &self,
-        callers: usize,
-        commands_each: usize,
-    ) -> Vec<tokio::task::JoinHandle<anyhow::Result<()>>> {
+    pub fn start(&self, callers: usize, commands_each: usize) -> Callers {
         (0..callers)
             .map(|caller| {
                 let load = self.clone();
@@ -87,6 +77,22 @@ impl Load {
                 })
             })
             .collect()
+    }
+
+    /// With what each of its commands' names begins.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Waits until every caller has ended.
+    ///
+    /// # Errors
+    /// What a caller was answered that he can't go on with.
+    pub async fn join(callers: Callers) -> anyhow::Result<()> {
+        for caller in callers {
+            caller.await??;
+        }
+        Ok(())
     }
 
     /// No caller begins another command.
@@ -146,7 +152,7 @@ impl Load {
                 Instant::now() < deadline,
                 "{name}: not acknowledged within {COMMAND_SECONDS_MAX} s: {last}"
             );
-            let caller = self.caller.at(&self.urls.get(first + attempt));
+            let caller = self.caller.at(self.urls.get(first + attempt));
             let request = caller
                 .request(reqwest::Method::POST, path)
                 .timeout(Duration::from_secs(ANSWER_SECONDS_MAX))

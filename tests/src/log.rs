@@ -25,12 +25,13 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads all of it from a server, and checks that offsets are dense, hashes are right and commands whole.
+    /// Reads all of it from a server, at least up to a version, and checks that offsets are dense, hashes are right
+    /// and commands whole.
     ///
     /// # Errors
     /// When the server refuses, or the log is not as it must be; naming the offset.
-    pub async fn read(caller: &Caller) -> anyhow::Result<Self> {
-        let head = caller.get("/api/v1/log").await?.expect(200)?;
+    pub async fn read(caller: &Caller, at_least: u64) -> anyhow::Result<Self> {
+        let head = caller.get_at_least("/api/v1/log", at_least).await?.expect(200)?;
         let id: LogId = head.text("log_id").context("no log id")?.parse()?;
         let mut verifier = Verifier::from_start(id);
         let mut events = Vec::new();
@@ -54,8 +55,41 @@ impl Log {
         Ok(Self { id, events })
     }
 
+    /// Its last offset.
+    pub fn head(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    /// Every acknowledged command is there once, its last event where the answer said, and of those whose name begins
+    /// so there is no other.
+    ///
+    /// # Errors
+    /// Naming the first command for which it is not so.
+    pub fn holds_once(&self, acknowledged: &BTreeMap<String, u64>, prefix: &str) -> anyhow::Result<()> {
+        let counted = self.commands_by_reason();
+        for (name, version) in acknowledged {
+            let count = counted.get(name.as_str()).copied().unwrap_or(0);
+            ensure!(count == 1, "`{name}` was acknowledged at {version} and is in the log {count} times");
+            let place = usize::try_from(*version)?.checked_sub(1).and_then(|place| self.events.get(place));
+            let (event, _) = place.with_context(|| format!("`{name}`: there is no offset {version}"))?;
+            ensure!(
+                event.command.reason.as_ref() == Some(name),
+                "`{name}` was answered {version}, which is another's"
+            );
+            ensure!(
+                event.command_index + 1 == event.command_size,
+                "`{name}` was answered {version}, not its end"
+            );
+        }
+        let others =
+            counted.keys().filter(|name| name.starts_with(prefix) && !acknowledged.contains_key(**name));
+        let others: Vec<_> = others.collect();
+        ensure!(others.is_empty(), "in the log, but not acknowledged: {others:?}");
+        Ok(())
+    }
+
     /// How many commands gave each reason.
-    pub fn commands_by_reason(&self) -> BTreeMap<&str, usize> {
+    fn commands_by_reason(&self) -> BTreeMap<&str, usize> {
         let mut counted = BTreeMap::new();
         for (event, _) in self.events.iter().filter(|(event, _)| event.command_index == 0) {
             if let Some(reason) = &event.command.reason {

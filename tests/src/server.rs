@@ -34,27 +34,15 @@ impl Server {
     /// # Errors
     /// When it ends or is not ready in time; with everything it printed.
     pub async fn start(installation: &Installation) -> anyhow::Result<Self> {
-        Self::start_with(installation, 0, &[]).await
+        Self::start_nth(installation, 0, 0).await
     }
 
-    /// One of several servers, each with a number and a data folder of its own.
+    /// One of several servers, each with a number, a data folder and a port of its own; port 0: any free one.
     ///
     /// # Errors
     /// As [`Server::start`].
-    pub async fn start_nth(installation: &Installation, number: usize) -> anyhow::Result<Self> {
-        Self::start_with(installation, number, &[]).await
-    }
-
-    /// The same, with further arguments.
-    ///
-    /// # Errors
-    /// As [`Server::start`].
-    pub async fn start_with(
-        installation: &Installation,
-        number: usize,
-        arguments: &[&str],
-    ) -> anyhow::Result<Self> {
-        let mut server = Self::spawn(installation, number, arguments)?;
+    pub async fn start_nth(installation: &Installation, number: usize, port: u16) -> anyhow::Result<Self> {
+        let mut server = Self::spawn(installation, number, port)?;
         let deadline = Instant::now() + Duration::from_secs(READY_SECONDS_MAX);
         let http = client();
         while server.url.is_empty() || !is_ready(&http, &server.url).await {
@@ -68,11 +56,10 @@ impl Server {
         Ok(server)
     }
 
-    fn spawn(installation: &Installation, number: usize, arguments: &[&str]) -> anyhow::Result<Self> {
+    fn spawn(installation: &Installation, number: usize, port: u16) -> anyhow::Result<Self> {
         let mut child = installation
             .command_of(number)?
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .args(arguments)
+            .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

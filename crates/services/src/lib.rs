@@ -16,5 +16,5 @@ pub use command::{Arguments, run};
 pub use database::Database;
 pub use nats::{Nats, NatsSettings};
 pub use postgres::{Postgres, PostgresSettings, StopHow};
-pub use process::signal;
+pub use process::{free_port, signal};
 pub use shared::{shared_nats, shared_postgres};

@@ -8,7 +8,8 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    time::{Duration, Instant},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// How often a start is tried again because somebody else took the port in between.
@@ -48,10 +49,27 @@ pub fn signal(pid: u32, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where ports are looked for: below those that systems give to whoever connects. A program that tries again and
+/// again to reach a server that is down would else be given that server's port, and connect to itself.
+const PORTS: std::ops::Range<u16> = 15_000..32_000;
+
 /// A loopback port that is free at this moment; another process may take it before the server does.
-pub(crate) fn free_port() -> anyhow::Result<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port on 127.0.0.1")?;
-    Ok(listener.local_addr()?.port())
+///
+/// # Errors
+/// When none is free.
+pub fn free_port() -> anyhow::Result<u16> {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos();
+    let start = (now / 1_000)
+        .wrapping_add(std::process::id().wrapping_mul(31))
+        .wrapping_add(COUNTER.fetch_add(97, Ordering::Relaxed));
+    let count = u32::from(PORTS.end - PORTS.start);
+    let mut ports = (0..count).filter_map(|step| {
+        let place = u16::try_from(start.wrapping_add(step) % count).ok()?;
+        PORTS.start.checked_add(place)
+    });
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.context("no free port on 127.0.0.1")
 }
 
 /// Ends the server when this process ends in any way, also by SIGKILL.

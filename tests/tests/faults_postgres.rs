@@ -1,0 +1,156 @@
+//! PostgreSQL fails in every way it can: what was acknowledged stays, questions are answered for a while, and all goes
+//! on by itself afterwards.
+#![expect(clippy::unwrap_used, reason = "a test")]
+
+use charter_services::{Postgres, StopHow};
+use charter_tests::{Answer, Caller, Fleet, Installation, Load, eventually};
+use serde_json::json;
+use sqlx::Connection;
+use std::time::{Duration, Instant};
+
+const CALLERS: usize = 8;
+const COMMANDS_EACH_MAX: usize = 100_000;
+const LOAD_SECONDS_MAX: u64 = 120;
+/// For how long the servers answer while the database is away.
+const STALE_SECONDS: u64 = 4;
+
+/// A PostgreSQL of the test's own that writes to the disk, and an installation there.
+fn own_postgres() -> (Postgres, Installation) {
+    let postgres = Postgres::start_durable().unwrap();
+    let installation = Installation::on(postgres.database("charter").unwrap()).unwrap();
+    (postgres, installation.with("CHARTER_STALE_SECONDS", STALE_SECONDS.to_string()))
+}
+
+async fn asked(caller: &Caller) -> Answer {
+    let question = json!({"user": "ada", "permission": "core.user.read"});
+    caller.post("/api/v1/check", &question).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_the_database_ends_under_load_cost_no_command() {
+    const TIMES: usize = 20;
+    let (postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let load = fleet.load("t");
+    let callers = load.start(CALLERS, COMMANDS_EACH_MAX);
+
+    for time in 1..=TIMES {
+        load.until(time * 40, LOAD_SECONDS_MAX).await.unwrap();
+        let ended =
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'charter_server'";
+        assert_ne!(postgres.sql(ended).unwrap(), "0");
+    }
+    load.until(TIMES * 40 + 200, LOAD_SECONDS_MAX).await.unwrap();
+    load.stop();
+    Load::join(callers).await.unwrap();
+
+    for number in 0..2 {
+        fleet.server(number).unwrap().until_ready(true, 30).await.unwrap();
+    }
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_database_questions_are_answered_for_a_while_and_afterwards_nothing_is_missing() {
+    let (postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let load = fleet.load("d");
+    let callers = load.start(CALLERS, COMMANDS_EACH_MAX);
+    load.until(200, LOAD_SECONDS_MAX).await.unwrap();
+    assert_eq!(asked(&fleet.admin(0).unwrap()).await.expect(200).unwrap().stale, None);
+
+    postgres.stop(StopHow::Immediate).unwrap();
+    let stopped = Instant::now();
+    for number in 0..2 {
+        let (server, admin) = (fleet.server(number).unwrap(), fleet.admin(number).unwrap());
+        server.until_ready(false, 10).await.unwrap();
+        let first = asked(&admin).await;
+        // A slow machine may have come here late.
+        if stopped.elapsed().as_secs() < STALE_SECONDS {
+            assert_eq!((first.status, first.stale.is_some()), (200, true), "{first:?}");
+        }
+        eventually("the server no longer answers", STALE_SECONDS + 20, async || {
+            asked(&admin).await.status == 503
+        })
+        .await
+        .unwrap();
+        assert!(stopped.elapsed() >= Duration::from_secs(STALE_SECONDS - 1), "{:?}", stopped.elapsed());
+        assert_eq!(asked(&admin).await.code(), "unavailable");
+        let command = admin.post("/api/v1/groups", &json!({"slug": "no", "name": "no"})).await.unwrap();
+        assert_eq!(command.status, 503, "{command:?}");
+    }
+    let acknowledged = load.count();
+    postgres.restart().unwrap();
+
+    for number in 0..2 {
+        fleet.server(number).unwrap().until_ready(true, 60).await.unwrap();
+        let answer = asked(&fleet.admin(number).unwrap()).await.expect(200).unwrap();
+        assert_eq!(answer.stale, None, "{answer:?}");
+    }
+    load.until(acknowledged + 200, LOAD_SECONDS_MAX).await.unwrap();
+    load.stop();
+    Load::join(callers).await.unwrap();
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_database_restarted_again_and_again_under_load_loses_no_acknowledged_command() {
+    const TIMES: usize = 6;
+    let (postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let load = fleet.load("r");
+    let callers = load.start(CALLERS, COMMANDS_EACH_MAX);
+
+    for time in 0..TIMES {
+        load.until(load.count() + 100, LOAD_SECONDS_MAX).await.unwrap();
+        postgres.stop(if time % 2 == 0 { StopHow::Immediate } else { StopHow::Fast }).unwrap();
+        postgres.restart().unwrap();
+    }
+    load.until(load.count() + 200, LOAD_SECONDS_MAX).await.unwrap();
+    load.stop();
+    Load::join(callers).await.unwrap();
+
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_held_up_holds_nobody_else_up_and_catches_up_afterwards() {
+    let (_postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let load = fleet.load_on("p", 0).unwrap();
+
+    fleet.server(1).unwrap().pause().unwrap();
+    Load::join(load.start(CALLERS, 25)).await.unwrap();
+    fleet.server(1).unwrap().resume().unwrap();
+
+    assert_eq!(load.count(), CALLERS * 25);
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_idles_with_the_head_locked_makes_commands_unavailable_and_questions_not() {
+    const REFUSED_WITHIN: Duration = Duration::from_secs(20);
+    let (_postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let admin = fleet.admin(0).unwrap();
+    let url = fleet.installation().database().unwrap().superuser_url();
+    let mut idler = sqlx::PgConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql("BEGIN; SELECT head FROM log.log_head FOR UPDATE").execute(&mut idler).await.unwrap();
+
+    let asked_at = Instant::now();
+    let refused = admin.post("/api/v1/groups", &json!({"slug": "held", "name": "Held"})).await.unwrap();
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(asked_at.elapsed() < REFUSED_WITHIN, "{:?}", asked_at.elapsed());
+    let answer = asked(&admin).await.expect(200).unwrap();
+    assert_eq!((&answer.body["allowed"], answer.stale), (&json!(true), None));
+    sqlx::raw_sql("ROLLBACK").execute(&mut idler).await.unwrap();
+
+    let load = fleet.load("i");
+    Load::join(load.start(2, 4)).await.unwrap();
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
