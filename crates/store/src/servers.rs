@@ -107,6 +107,7 @@ pub trait ServerStore: LogStore {
         now: Timestamp,
         length: Duration,
     ) -> Result<Vec<Lease>, StoreError> {
+        lease.check()?;
         let micros = i64::try_from(length.as_micros()).unwrap_or(i64::MAX);
         Ok(vec![Lease { expires_at: now.saturating_add_micros(micros), ..lease.clone() }])
     }

@@ -19,6 +19,7 @@ mod moving;
 mod polling;
 mod samples;
 mod secrets;
+mod servers;
 mod snapshots;
 
 use crate::Store;
@@ -83,6 +84,12 @@ cases! {
     "the installation's keys are replaced while nothing depends on them" => moving::keys_replaced,
     "the newest snapshot that fits is loaded, two are kept" => snapshots::newest,
     "a snapshot that does not fit is ignored" => snapshots::ignored,
+    "a lease is told of, as it was given" => servers::told,
+    "a lease that has ended or run out is not told of" => servers::ended,
+    "a lease over its limits is refused" => servers::refused,
+    "a task is led by one server at a time, and free when the lead is dropped" => servers::lead,
+    "a poll tells the head, and a clock that does not go back" => servers::polling,
+    "an announced head wakes who listens" => servers::wakes,
     "1,000 random operations agree with a naive model" => model::random_operations,
 }
 

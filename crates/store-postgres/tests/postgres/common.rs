@@ -1,0 +1,101 @@
+//! What the tests of the PostgreSQL store share.
+
+use charter_events::{Offset, StoredEvent};
+use charter_services::Database;
+use charter_store::{
+    LogStore, StoreError,
+    conformance::{Writing, batch_of},
+    verify::{self, Scanned},
+};
+use charter_store_postgres::{Access, PostgresStore, SecretUrl, migrate};
+use std::sync::Arc;
+
+/// A database with its schema, and a folder for snapshots; removed on drop.
+pub(crate) struct Db {
+    pub(crate) database: Database,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Db {
+    /// One of its own on the shared server, with the rights of an installation.
+    pub(crate) async fn fresh() -> Self {
+        Self::of(Database::fresh("store").unwrap()).await
+    }
+
+    pub(crate) async fn of(database: Database) -> Self {
+        let db = Self::empty(database);
+        migrate(&db.owner_url(), Some(&db.database.server_role)).await.unwrap();
+        db
+    }
+
+    pub(crate) fn empty(database: Database) -> Self {
+        Self { database, folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn owner_url(&self) -> SecretUrl {
+        self.database.owner_url.parse().unwrap()
+    }
+
+    pub(crate) fn server_url(&self) -> SecretUrl {
+        self.database.server_url.parse().unwrap()
+    }
+
+    pub(crate) async fn server(&self) -> Arc<PostgresStore> {
+        PostgresStore::open(&self.server_url(), self.folder.path(), Access::Server).await.unwrap()
+    }
+
+    pub(crate) async fn reader(&self) -> Arc<PostgresStore> {
+        PostgresStore::open(&self.owner_url(), self.folder.path(), Access::ReadOnly).await.unwrap()
+    }
+
+    pub(crate) async fn open_error(&self, url: &str) -> StoreError {
+        let url = url.parse().unwrap();
+        PostgresStore::open(&url, self.folder.path(), Access::Server).await.unwrap_err()
+    }
+
+    /// Runs statements as the superuser.
+    pub(crate) fn sql(&self, statements: &str) -> String {
+        self.database.sql(statements).unwrap()
+    }
+
+    /// Takes away what keeps the log from being changed.
+    pub(crate) fn disarm(&self) {
+        self.sql(
+            "ALTER TABLE log.events DISABLE TRIGGER ALL; ALTER TABLE log.log_head DISABLE TRIGGER ALL; \
+             ALTER TABLE log.log_head DROP CONSTRAINT log_head_head_check",
+        );
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        // Where its server is stopped or gone, it went with it.
+        let _ = self.database.clone().remove();
+    }
+}
+
+/// Appends so many events in commands of 1 to 3.
+pub(crate) async fn fill(store: &dyn LogStore, events: usize) -> Vec<StoredEvent> {
+    let mut append = store.append().await.unwrap();
+    let mut writing = Writing::new(append.head());
+    let mut all = Vec::new();
+    while all.len() < events {
+        let size = (all.len() % 3 + 1).min(events - all.len());
+        all.extend(writing.command(size));
+    }
+    append.write(&batch_of(all.clone())).await.unwrap();
+    append.commit().await.unwrap();
+    all
+}
+
+pub(crate) async fn scan(store: &dyn LogStore) -> Result<Scanned, StoreError> {
+    verify::scan(store, Offset::ZERO, |_| ()).await
+}
+
+/// Appends one event; its offset.
+pub(crate) async fn append(store: &dyn LogStore) -> Result<u64, StoreError> {
+    let mut append = store.append().await?;
+    let events = Writing::new(append.head()).command(1);
+    append.write(&batch_of(events)).await?;
+    append.commit().await.map(|head| head.offset.get())
+}

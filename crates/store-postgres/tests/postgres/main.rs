@@ -1,0 +1,5 @@
+//! The PostgreSQL store: the suite every store passes, rights, opening, connections that end, damage, several servers.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "these are tests")]
+
+mod common;
+mod conformance;
