@@ -198,6 +198,6 @@ access_table! {
     read   POST   "/api/v1/who-can", Key("core.decision.read"), [], questions::who_can;
 
     read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
-    read   GET    "/api/v1/log", Key("core.audit.read"), [], history::log;
+    read   GET    "/api/v1/log", Key("core.audit.read"), ["digest"], history::log;
     read   GET    "/api/v1/servers", Key("core.projection.read"), [], ops::servers;
 }

@@ -164,6 +164,7 @@ fn query(name: &str) -> RefOr<Parameter> {
         }
         "subject" => ("Of `user:<id, username or external id>` or `group:<id or slug>`", text()),
         "role" => ("Of this role: id or slug", text()),
+        "digest" => ("Whether a digest of the state is wanted", words(&["true", "false"])),
         "scope" => ("For or at this scope: see the route", text()),
         _ => ("", text()),
     };

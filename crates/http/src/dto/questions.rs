@@ -305,4 +305,9 @@ pub struct LogInfo {
     /// When the last event was recorded.
     #[schema(value_type = String, format = DateTime)]
     pub recorded_at: Timestamp,
+    /// When it was asked for: a digest of the state at the version that the header `Policy-Version` names. Servers and
+    /// followers at one version have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub state_digest: Option<charter_events::Hash>,
 }

@@ -12,7 +12,8 @@ use axum::{
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
-use charter_events::{EventJson, Offset, Scope, StoredEvent};
+use charter_events::{EventJson, Hash, Offset, Scope, StoredEvent};
+use std::sync::Arc;
 
 /// The events of an answer when the request names no number.
 const EVENTS_DEFAULT: usize = 100;
@@ -91,16 +92,36 @@ fn lines(events: &[StoredEvent]) -> Result<Vec<u8>, Problem> {
 }
 
 /// Which log this is and how far it goes. The head's hash, kept elsewhere, gives a rewritten log away.
+///
+/// With `digest=true` it tells a digest of the state too, at the version the answer names: whoever folds the same log
+/// has the same.
 #[utoipa::path(get, path = "/api/v1/log", operation_id = "log", tag = "history",
     responses((status = 200, description = "The log", body = dto::LogInfo)))]
 pub(crate) async fn log(ask: Ask) -> Answered<dto::LogInfo> {
-    ask.require("core.audit.read", Scope::Global)?;
+    ask.require(live::KEY, Scope::Global)?;
     let head = ask.app.control.head();
+    let mut version = head.offset;
+    let mut state_digest = None;
+    if ask.params.word("digest", &["true", "false"])? == Some("true") {
+        version = ask.policy.version();
+        state_digest = Some(digest(&ask).await?);
+    }
     let info = dto::LogInfo {
         log_id: head.log_id,
         head: head.offset,
         head_hash: head.hash,
         recorded_at: head.recorded_at,
+        state_digest,
     };
-    Ok(Answer::ok(head.offset, info))
+    Ok(Answer::ok(version, info))
+}
+
+/// The digest of the state the question was asked of. It takes processor time in proportion to the state: off the
+/// async threads.
+async fn digest(ask: &Ask) -> Result<Hash, Problem> {
+    let policy = Arc::clone(&ask.policy);
+    tokio::task::spawn_blocking(move || Hash::new(policy.digest())).await.map_err(|error| {
+        tracing::error!(%error, "no digest could be made");
+        Problem::internal()
+    })
 }

@@ -33,6 +33,12 @@ async fn the_log_says_how_far_it_goes() {
     assert_eq!(log.body["head"], api.head().get());
     assert_eq!(log.body["head_hash"], api.control.head().hash.to_string());
     assert_eq!(log.body["log_id"], api.control.log_id().to_string());
+    assert!(log.body["state_digest"].is_null());
+    let log = api.admin("GET", "/log?digest=true", Value::Null).await.ok(200);
+    let policy = api.control.policy();
+    assert_eq!(log.header("policy-version"), policy.version().to_string());
+    assert_eq!(log.body["state_digest"], charter_events::Hash::new(policy.digest()).to_string());
+    api.admin("GET", "/log?digest=yes", Value::Null).await.refused(400, "invalid_parameter");
 }
 
 #[tokio::test]
