@@ -24,6 +24,7 @@ use charter_store::{Leadership, Lease, Store, StoreError};
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use uuid::Uuid;
 
 /// A running control plane. Clones are the same one.
 #[derive(Clone)]
@@ -155,6 +156,11 @@ impl Control {
     /// The live servers on the same store, this one included, as of the last time this one said that it is alive.
     pub fn servers(&self) -> Vec<Lease> {
         self.inner.servers.live()
+    }
+
+    /// This server among them; made up anew by each start.
+    pub fn server_id(&self) -> Uuid {
+        self.inner.servers.id()
     }
 
     /// Notes that the published stream differs from the log, or that it no longer does. A server with such a stream is

@@ -124,7 +124,7 @@ pub(crate) async fn once(inner: &Inner) {
     let before = following.begun.load(Ordering::SeqCst);
     let mut ended = following.ended.subscribe();
     following.ask();
-    let done = timeout(inner.config.store_wait + PAGE_WAIT, ended.wait_for(|round| *round > before));
+    let done = timeout(inner.config.store_wait * 2, ended.wait_for(|round| *round > before));
     let _ = inner.stop.run_until_cancelled(done).await;
 }
 

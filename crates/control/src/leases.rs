@@ -55,6 +55,10 @@ impl Servers {
         }
     }
 
+    pub(crate) const fn id(&self) -> Uuid {
+        self.id
+    }
+
     /// Says that this server is alive, and learns who else is.
     pub(crate) async fn renew(
         &self,

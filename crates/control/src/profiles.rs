@@ -22,6 +22,11 @@ impl Profiles {
         self.0.get(&user).filter(|(from, _)| from == sealed).map(|(_, profile)| profile)
     }
 
+    #[cfg(test)]
+    pub(crate) fn remembers(&self, user: UserId) -> bool {
+        self.0.get(&user).is_some()
+    }
+
     pub(crate) fn forget(&self, user: UserId) {
         self.0.remove(&user);
     }

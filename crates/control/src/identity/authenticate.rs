@@ -3,7 +3,7 @@
 
 use super::{SECRET_BYTES, SESSION_PREFIX, TOKEN_PREFIX, hash_of};
 use crate::control::{Control, Inner};
-use charter_events::{Pattern, SessionId, Timestamp, TokenId, UserId};
+use charter_events::{Offset, Pattern, SessionId, Timestamp, TokenId, UserId};
 use charter_policy::{Caller, Policy};
 use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite};
 use std::{
@@ -38,7 +38,7 @@ pub enum AuthError {
     /// It has expired, was revoked or ended, or its user is not active.
     #[error("the credential works no longer")]
     Ended,
-    /// The store can't be asked (503).
+    /// The store can't be asked, or the credential is newer than what this server has seen in time (503).
     #[error("credentials can't be checked now")]
     Unavailable,
 }
@@ -85,10 +85,11 @@ impl Liveness {
     }
 }
 
-/// A row of the store, and when its last use was noted.
+/// A row of the store, the version this server was at when it was read, and when its last use was noted.
 #[derive(Clone)]
 pub(super) struct Known {
     row: Arc<CredentialRow>,
+    read_at: Offset,
     noted: Arc<AtomicI64>,
 }
 
@@ -132,19 +133,25 @@ impl Control {
         now: Timestamp,
     ) -> Result<Known, AuthError> {
         let identity = &self.inner.identity;
-        if let Some(known) = identity.known.get(hash) {
-            return Ok(known);
+        let policy = self.policy();
+        if let Some(known) = identity.known.get(hash)
+            && !known.is_outdated(&policy)
+        {
+            return self.reached(known).await;
         }
+        // Whoever knows a secret got it after its row was durable, so that no later row makes this wrong, here or on
+        // another server.
         if identity.unknown.get(hash).is_some_and(|until| now < until) {
             return Err(AuthError::Unknown);
         }
         match self.inner.store.credential(&SecretHash::new(*hash)).await {
             Ok(Some(row)) if row.kind == kind => {
-                let known = Known::new(row);
+                let known = Known::new(row, policy.version());
                 identity.known.insert(*hash, known.clone());
-                Ok(known)
+                self.reached(known).await
             }
             Ok(_) => {
+                identity.known.remove(hash);
                 identity.unknown.insert(*hash, now.saturating_add_micros(UNKNOWN_MICROS));
                 Err(AuthError::Unknown)
             }
@@ -155,18 +162,36 @@ impl Control {
         }
     }
 
+    /// A credential that began on another server is judged when this one has come as far: before, its user or the token
+    /// itself may not be known here.
+    async fn reached(&self, known: Known) -> Result<Known, AuthError> {
+        if let Err(error) = self.at_least(known.row.began).await {
+            tracing::warn!(%error, "a credential began at a version that does not come");
+            return Err(AuthError::Unavailable);
+        }
+        Ok(known)
+    }
+
     /// A credential this server has just made or changed.
     pub(super) fn learn_credential(&self, hash: &SecretHash, row: CredentialRow) {
         let identity = &self.inner.identity;
         identity.unknown.remove(hash.expose());
-        identity.known.insert(*hash.expose(), Known::new(row));
+        let read_at = row.began;
+        identity.known.insert(*hash.expose(), Known::new(row, read_at));
     }
 }
 
 impl Known {
-    fn new(row: CredentialRow) -> Self {
+    fn new(row: CredentialRow, read_at: Offset) -> Self {
         let noted = row.last_used.map_or(i64::MIN, Timestamp::as_micros);
-        Self { row: Arc::new(row), noted: Arc::new(AtomicI64::new(noted)) }
+        Self { row: Arc::new(row), read_at, noted: Arc::new(AtomicI64::new(noted)) }
+    }
+
+    /// Whether the user's sessions have ended since the row was read. One of them may have been kept, by another server:
+    /// then its row begins anew.
+    fn is_outdated(&self, policy: &Policy) -> bool {
+        let ended = policy.user(self.row.user).and_then(|user| user.sessions_ended_at);
+        self.row.kind == CredentialKind::Session && ended.is_some_and(|ended| ended > self.read_at)
     }
 }
 

@@ -79,7 +79,7 @@ impl Identity {
 }
 
 /// A new bearer secret and its hash; none when the system gives no random numbers.
-fn new_secret(prefix: &str) -> Option<(SecretText, SecretHash)> {
+pub(crate) fn new_secret(prefix: &str) -> Option<(SecretText, SecretHash)> {
     let bytes = Zeroizing::new(random::<SECRET_BYTES>()?);
     let mut text = String::with_capacity(prefix.len() + SECRET_BYTES.div_ceil(3) * 4);
     text.push_str(prefix);
@@ -92,6 +92,15 @@ fn new_secret(prefix: &str) -> Option<(SecretText, SecretHash)> {
 /// The hash a secret is found by. The prefix is part of it, so a secret of one kind is no secret of another.
 fn hash_of(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
+}
+
+impl crate::Control {
+    /// Sees what other servers have appended until now, if there can be any; bounded.
+    async fn follow_others(&self) {
+        if self.inner.config.follow_every.is_some() {
+            crate::following::once(&self.inner).await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -74,8 +74,9 @@ impl Control {
         inner
             .identity
             .limiter
-            .attempt(tag.as_bytes(), inner.config.clock.now())
+            .attempt(tag.as_bytes(), inner.time())
             .map_err(|retry_after_seconds| IdentityError::TooManyAttempts { retry_after_seconds })?;
+        self.follow_others().await;
         if self.setup_is_open() {
             let expected = inner.store.installation_secrets().await?.setup_code_hash;
             // Compared as hashes, and those in constant time.
@@ -123,7 +124,7 @@ impl Control {
     }
 }
 
-/// A fresh setup code while there never was an administrator; the old one works no longer.
+/// A fresh setup code while there never was an administrator; the old one works no longer, whichever server showed it.
 pub(crate) async fn renew_setup_code(control: &Control) -> Result<Option<SecretText>, StartError> {
     if !control.setup_is_open() {
         control.inner.store.write_secrets(&[SecretWrite::ClearSetupCode]).await?;

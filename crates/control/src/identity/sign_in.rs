@@ -64,8 +64,11 @@ impl Control {
         inner
             .identity
             .limiter
-            .attempt(name_tag.as_bytes(), inner.config.clock.now())
+            .attempt(name_tag.as_bytes(), inner.time())
             .map_err(|retry_after_seconds| SignInError::TooManyAttempts { retry_after_seconds })?;
+        // Somebody another server has just made, or whose password it has just changed, signs in here as well. For
+        // everyone, known or not: it takes the same time.
+        self.follow_others().await;
         // The version before the password is read: a password changed meanwhile ends the session at once.
         let policy = self.policy();
         let user = self.user_by_login(&policy, name);

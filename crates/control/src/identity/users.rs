@@ -4,16 +4,19 @@ use super::{Authenticated, Credential, passwords};
 use crate::{
     control::Control,
     error::{CommandError, IdentityError},
-    request::{KeptSession, Receipt, Request, RequestMeta},
+    request::{KeptSession, NamesSeen, Receipt, Request, RequestMeta},
     seal::{self, CantSeal},
     secret::SecretText,
     writer,
 };
-use charter_commands::{ChangePassword, EditUser, RegisterUser};
+use charter_commands::{ChangePassword, Code, EditUser, RegisterUser};
 use charter_events::{DisplayName, ExternalId, Profile, ProfileField, SealedProfile, Slug, UserId, UserKind};
 use charter_policy::Caller;
 use charter_store::{CredentialRow, SecretWrite, UserKey};
 use uuid::Uuid;
+
+/// How often a change of names is made up anew when another server has changed them meanwhile.
+const EDIT_ATTEMPTS_MAX: usize = 5;
 
 /// An account to be made.
 #[derive(Clone)]
@@ -167,6 +170,7 @@ impl Control {
         self.inner.tasks.spawn(editing).await.map_err(|_| ended)?
     }
 
+    /// Alone on this server. Another may change the same names at the same time: whoever is decided later begins again.
     async fn edit_user_alone(
         &self,
         caller: Caller,
@@ -174,10 +178,28 @@ impl Control {
         patch: ProfilePatch,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
+        for _ in 1..EDIT_ATTEMPTS_MAX {
+            match self.try_to_edit_user(caller.clone(), user, patch.clone(), meta.clone()).await {
+                Err(error) if error.code() == Code::Stale.as_str() => {}
+                result => return result,
+            }
+        }
+        self.try_to_edit_user(caller, user, patch, meta).await
+    }
+
+    async fn try_to_edit_user(
+        &self,
+        caller: Caller,
+        user: UserId,
+        patch: ProfilePatch,
+        meta: RequestMeta,
+    ) -> Result<Receipt, IdentityError> {
         let kind = patch.kind;
+        let mut unchanged = None;
         let (profile, changed) = match self.names_to_edit(user, &patch).await? {
             None => (None, Vec::new()),
-            Some((before, key)) => {
+            Some((before, key, seen)) => {
+                unchanged = Some(seen);
                 let (after, changed) = patch.apply(&before);
                 seal::check(&after)?;
                 let sealed =
@@ -189,24 +211,24 @@ impl Control {
         let becomes_service = kind == Some(UserKind::Service);
         let secrets = becomes_service.then_some(SecretWrite::RemovePassword { user }).into_iter().collect();
         let command = EditUser { user, kind, profile, changed };
-        let request = Request { secrets, ..Request::new(caller, command.into(), meta) };
+        let request = Request { secrets, unchanged, ..Request::new(caller, command.into(), meta) };
         Ok(self.submit(request).await?)
     }
 
-    /// The names a patch changes, and the key they are sealed under. None when it names none, or the user has none:
-    /// then the command says what is wrong.
+    /// The names a patch changes, the key they are sealed under, and what they were read from. None when it names none,
+    /// or the user has none: then the command says what is wrong.
     async fn names_to_edit(
         &self,
         user: UserId,
         patch: &ProfilePatch,
-    ) -> Result<Option<(Profile, UserKey)>, IdentityError> {
-        let has_names = self.policy().user(user).is_some_and(|user| user.profile.is_some());
-        if !patch.names_any() || !has_names {
-            return Ok(None);
-        }
+    ) -> Result<Option<(Profile, UserKey, NamesSeen)>, IdentityError> {
+        let policy = self.policy();
+        let names = policy.user(user).and_then(|user| user.profile);
+        let Some(names) = names.filter(|_| patch.names_any()) else { return Ok(None) };
+        let seen = NamesSeen { user, sealed: names.sealed.clone() };
         let key = self.inner.store.user_key(user).await?;
         match (self.profile(user).await, key) {
-            (Some(profile), Some(key)) => Ok(Some((profile, key))),
+            (Some(profile), Some(key)) => Ok(Some((profile, key, seen))),
             _ => Err(CommandError::Unavailable { reason: "the names can't be opened" }.into()),
         }
     }
@@ -284,7 +306,7 @@ impl Control {
         inner
             .identity
             .limiter
-            .attempt(tag.as_bytes(), inner.config.clock.now())
+            .attempt(tag.as_bytes(), inner.time())
             .map_err(|retry_after_seconds| IdentityError::TooManyAttempts { retry_after_seconds })?;
         let hash = inner.store.password(user).await?;
         if !inner.identity.passwords.matches(password, hash).await? {

@@ -1,24 +1,42 @@
-//! A store that is not what it was: one event was changed, its snapshots are gone, or its log is another's.
+//! A store that is not what it was: one event was changed, its snapshots are gone, its log is another's, it has a clock
+//! of its own, or it hangs.
 
+use super::house::StandingClock;
+use crate::Clock;
 use async_trait::async_trait;
 use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
-    Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Loaded, LogStore,
-    MemoryStore, MoveStore, PasswordHash, SecretHash, SecretStore, SecretWrite, ServerStore, Snapshot,
-    SnapshotStore, StoreError, UserKey, Wanted,
+    Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Leadership, Lease,
+    Loaded, LogStore, MemoryStore, MoveStore, PasswordHash, Polled, SecretHash, SecretStore, SecretWrite,
+    ServerStore, Snapshot, SnapshotStore, StoreError, Task, UserKey, Wanted,
 };
-use std::sync::{Arc, RwLock};
+use std::{
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use uuid::Uuid;
 
 #[derive(Clone)]
 pub(super) struct Bent {
     store: Arc<RwLock<MemoryStore>>,
     tampered: Option<u64>,
     snapshots: bool,
+    clock: Option<Arc<StandingClock>>,
+    hangs: Arc<AtomicBool>,
 }
 
 impl Bent {
     pub(super) fn on(store: &MemoryStore) -> Self {
-        Self { store: Arc::new(RwLock::new(store.clone())), tampered: None, snapshots: true }
+        Self {
+            store: Arc::new(RwLock::new(store.clone())),
+            tampered: None,
+            snapshots: true,
+            clock: None,
+            hangs: Arc::default(),
+        }
     }
 
     /// The payload of the event at this offset is not what was written.
@@ -28,6 +46,16 @@ impl Bent {
 
     pub(super) fn without_snapshots(store: &MemoryStore) -> Self {
         Self { snapshots: false, ..Self::on(store) }
+    }
+
+    /// It has a clock of its own.
+    pub(super) fn with_clock(store: &MemoryStore, clock: &Arc<StandingClock>) -> Self {
+        Self { clock: Some(clock.clone()), ..Self::on(store) }
+    }
+
+    /// From now on a poll is never answered (true), or at once (false).
+    pub(super) fn hang(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::SeqCst);
     }
 
     /// From now on it is another log.
@@ -103,7 +131,35 @@ impl SecretStore for Bent {
 }
 
 #[async_trait]
-impl ServerStore for Bent {}
+impl ServerStore for Bent {
+    async fn poll(&self) -> Result<Polled, StoreError> {
+        if self.hangs.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        Ok(Polled { head: self.head().await?, now: self.clock.as_ref().map(|clock| clock.now()) })
+    }
+
+    async fn renew_lease(
+        &self,
+        lease: &Lease,
+        now: Timestamp,
+        length: Duration,
+    ) -> Result<Vec<Lease>, StoreError> {
+        self.log().renew_lease(lease, now, length).await
+    }
+
+    async fn end_lease(&self, server: Uuid) -> Result<(), StoreError> {
+        self.log().end_lease(server).await
+    }
+
+    async fn live_servers(&self, now: Timestamp) -> Result<Vec<Lease>, StoreError> {
+        self.log().live_servers(now).await
+    }
+
+    async fn lead(&self, task: Task) -> Result<Option<Box<dyn Leadership>>, StoreError> {
+        self.log().lead(task).await
+    }
+}
 
 #[async_trait]
 impl MoveStore for Bent {}

@@ -188,7 +188,7 @@ async fn start_on(store: Arc<dyn Store>) -> Result<crate::Control, StartError> {
 }
 
 /// What a newer build would append.
-async fn append_unknown(store: &MemoryStore) {
+pub(super) async fn append_unknown(store: &MemoryStore) {
     let mut append = store.append().await.unwrap();
     let head = append.head();
     let last = store.read(Offset::new(head.offset.get() - 1).unwrap(), 1).await.unwrap().remove(0);

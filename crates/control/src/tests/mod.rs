@@ -1,8 +1,11 @@
 //! The control plane as a whole, on a store in memory that can be stopped and made to fail.
 
+mod away;
 mod bent;
 mod consistency;
 mod failures;
+mod fleet;
+mod fleet_identity;
 mod house;
 mod idempotency;
 mod identity;

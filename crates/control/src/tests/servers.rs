@@ -11,7 +11,7 @@ use charter_events::{Subject, UserId};
 use charter_policy::{Caller, Policy};
 use charter_store::MemoryStore;
 use charter_testkit::{at, ids::user};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,10 +48,10 @@ struct Server {
 }
 
 impl Server {
-    async fn on(store: &MemoryStore, removed: Guards) -> Self {
+    async fn on(store: &MemoryStore, config: Config) -> Self {
         let (arrived, arrivals) = mpsc::unbounded_channel();
         let hooks = Arc::new(Stopping { arrived, armed: false.into() });
-        let config = Config { hooks: Some(hooks.clone()), removed, ..quiet(StandingClock::new()) };
+        let config = Config { hooks: Some(hooks.clone()), ..config };
         let control = start(store, config).await.unwrap().control;
         Self { control, hooks, arrivals, stands: Seen::Answered(false), go: None }
     }
@@ -135,19 +135,21 @@ impl Way {
 
 /// The last two administrators go at once, each in his way and through a server of his own. Tells who was answered yes,
 /// and how many lasting administrators are left.
-async fn race(order: u32, ways: [Way; 2], removed: Guards) -> ([bool; 2], usize) {
+async fn race(order: u32, ways: [Way; 2], config: Config) -> ([bool; 2], usize) {
     let store = MemoryStore::default();
     let house = House::on(store.clone()).await;
     house.administrator("one").await;
     house.administrator("two").await;
     let policy = house.control.policy();
-    let mut servers = [Server::on(&store, removed).await, Server::on(&store, removed).await];
+    let mut servers = [Server::on(&store, config.clone()).await, Server::on(&store, config).await];
     for (server, (name, way)) in servers.iter_mut().zip(["one", "two"].into_iter().zip(ways)) {
         let id = user(name);
         server.ask(request(Caller::of(id), way.command(&policy, id))).await;
     }
     interleave(&mut servers, order).await;
     let left = crate::fold_log(&store, None).await.unwrap().policy;
+    // Else they would follow on through all the races after this one.
+    servers.iter().for_each(|server| server.control.inner.stop.cancel());
     let answered = servers.map(|server| server.stands == Seen::Answered(true));
     (answered, left.lasting_administrators(house.control.now()).len())
 }
@@ -157,8 +159,8 @@ fn orders() -> impl Iterator<Item = u32> {
     (0_u32..1 << 12).filter(|order| order.count_ones() == 6)
 }
 
-async fn one_is_left(order: u32, ways: [Way; 2]) {
-    let (answered, left) = race(order, ways, Guards::NONE).await;
+async fn one_is_left(order: u32, ways: [Way; 2], config: Config) {
+    let (answered, left) = race(order, ways, config).await;
     assert_eq!(left, 1, "{ways:?} in order {order:012b}");
     assert_eq!(
         answered.iter().filter(|yes| **yes).count(),
@@ -171,7 +173,17 @@ async fn one_is_left(order: u32, ways: [Way; 2]) {
 async fn in_every_order_of_their_steps_two_servers_leave_one_of_the_last_two_administrators() {
     assert_eq!(orders().count(), 924);
     for order in orders() {
-        one_is_left(order, [Way::GiveUpGrant, Way::Suspend]).await;
+        one_is_left(order, [Way::GiveUpGrant, Way::Suspend], quiet(StandingClock::new())).await;
+    }
+}
+
+#[tokio::test]
+async fn also_while_they_follow_each_other_and_renew_their_leases_one_is_left() {
+    let often = Duration::from_millis(1);
+    for order in orders() {
+        let config =
+            Config { follow_every: Some(often), lease_renew_every: often, ..quiet(StandingClock::new()) };
+        one_is_left(order, [Way::Suspend, Way::RemovePassword], config).await;
     }
 }
 
@@ -180,7 +192,7 @@ async fn whichever_two_ways_to_lose_an_administrator_race_one_is_left() {
     for first in WAYS {
         for second in WAYS {
             for order in orders().step_by(61) {
-                one_is_left(order, [first, second]).await;
+                one_is_left(order, [first, second], quiet(StandingClock::new())).await;
             }
         }
     }
@@ -189,8 +201,9 @@ async fn whichever_two_ways_to_lose_an_administrator_race_one_is_left() {
 #[tokio::test]
 async fn without_the_guard_the_same_race_leaves_nobody() {
     for order in orders().step_by(97) {
-        let (answered, left) =
-            race(order, [Way::GiveUpGrant, Way::Suspend], Guards::only(Guard::LastAdministrator)).await;
+        let removed = Guards::only(Guard::LastAdministrator);
+        let config = Config { removed, ..quiet(StandingClock::new()) };
+        let (answered, left) = race(order, [Way::GiveUpGrant, Way::Suspend], config).await;
         assert_eq!((answered, left), ([true, true], 0), "order {order:012b}");
     }
 }
