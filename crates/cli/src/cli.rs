@@ -86,6 +86,8 @@ pub(crate) enum Verb {
     /// What happened
     #[command(subcommand)]
     Events(cmd::events::Verb),
+    /// Decide in this process: follow the log, and show what happens or what a decision becomes
+    Follow(cmd::follow::Args),
     /// Servers that are alive on the same database
     Servers,
     /// A whole log: verify, export, import into another store
@@ -139,6 +141,7 @@ pub(crate) async fn run(cli: Cli) -> Outcome {
         Verb::Token(verb) => cmd::token::run(&app, verb).await,
         Verb::Session(verb) => cmd::session::run(&app, verb).await,
         Verb::Events(verb) => cmd::events::run(&app, verb).await,
+        Verb::Follow(args) => cmd::follow::run(&app, args).await,
         Verb::Test(args) => cmd::test::run(&app, args),
         Verb::Demo(args) => cmd::demo::run(&app, args).await,
         Verb::Bench(verb) => cmd::bench::run(&app, verb).await,

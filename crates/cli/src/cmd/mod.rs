@@ -11,6 +11,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod folder;
+pub(crate) mod follow;
 pub(crate) mod grant;
 pub(crate) mod group;
 pub(crate) mod login;

@@ -70,7 +70,7 @@ fn saying(place: &Place, found: i64, known: i64) -> String {
 }
 
 fn not_migrated(error: &StoreError, as_owner: bool, (found, known): (i64, i64)) -> Failure {
-    if as_owner || !matches!(error, StoreError::Refused(_) | StoreError::NeedsMigration { .. }) {
+    if as_owner || !matches!(error, StoreError::NotAStore { .. } | StoreError::NeedsMigration { .. }) {
         return opening(error);
     }
     let needed = StoreError::NeedsMigration { found, known };

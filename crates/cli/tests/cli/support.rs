@@ -139,6 +139,11 @@ impl Home {
         self.run_with(&args.split_whitespace().collect::<Vec<_>>(), "")
     }
 
+    /// Runs the program with variables set.
+    pub(crate) fn run_in(&self, variables: &[(&str, &str)], args: &str) -> Ran {
+        finish(self.command().envs(variables.iter().copied()).args(args.split_whitespace()), "")
+    }
+
     /// Runs the program and hands it stdin.
     pub(crate) fn run_with(&self, args: &[&str], stdin: &str) -> Ran {
         finish(self.command().args(args), stdin)
@@ -170,11 +175,17 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a data folder and waits until it says where it listens.
     pub(crate) fn start(data: &Path) -> Self {
+        Self::start_with(data, &[])
+    }
+
+    /// The same, with variables set.
+    pub(crate) fn start_with(data: &Path, variables: &[(&str, &str)]) -> Self {
         let home = Home::new();
         let mut child = home
             .command()
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--data"])
             .arg(data)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -31,9 +31,12 @@ pub(super) fn metrics() -> Outcome<PrometheusHandle> {
     Ok(handle)
 }
 
+/// What the NATS client says of each connection, the bus says better; unless it is asked for.
+const QUIETED: &str = "async_nats=warn";
+
 /// Writes logs from here on.
 pub(super) fn start_logs(format: LogFormat, directives: &str) -> Outcome<()> {
-    let filter = EnvFilter::try_new(directives)
+    let filter = EnvFilter::try_new(format!("{QUIETED},{directives}"))
         .map_err(|error| Failure::usage(format!("`{directives}` says not what to log: {error}")))?;
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {

@@ -99,10 +99,12 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, bus: Opti
             return Err(failure);
         }
     };
+    // Before it says that it is there: whoever waits for that may end it at once.
+    let end = told_to_end()?;
     app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
     let config = HttpConfig { metrics: Some(measured), ..HttpConfig::default() };
     let router = charter_http::router(control.clone(), config);
-    let served = charter_http::serve(listener, router, told_to_end()).await;
+    let served = charter_http::serve(listener, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.shutdown().await;
     if let Some(publishing) = publishing {
@@ -171,7 +173,7 @@ fn told(
     Banner {
         place,
         stream: publishing.map(|publishing| publishing.shown.clone()),
-        server: None,
+        server: place.is_shared().then(|| started.control.server_id()),
         others,
         setup_code: started.setup_code.as_ref().map(|code| code.expose()),
         address,

@@ -1,0 +1,109 @@
+//! Data that earlier builds wrote opens today: the same history, the same state, and everybody signs in as before.
+//! What the fixtures are and how they were made: `tests/fixtures/README.md`.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+use charter_tests::{ADMIN, Caller, Database, Installation, PASSWORD, Server};
+use serde_json::{Value, json};
+use std::{fs, path::PathBuf};
+
+/// What a fixture holds, as the build that wrote it had it.
+struct Written {
+    folder: &'static str,
+    head: u64,
+    head_hash: &'static str,
+    state_digest: &'static str,
+}
+
+/// The last build that knew SQLite alone. Its snapshot is there too, so the state in it is that build's own.
+const SQLITE_1: Written = Written {
+    folder: "sqlite-1",
+    head: 117,
+    head_hash: "61353d7f684b0230d482443081ce3ad3f66d37e6707e207b4c52478acad93367",
+    state_digest: "fbd79c3374452c3d2abc751c44b9d220f8541418f3c2a2bdfa5394953c9d6ee0",
+};
+
+impl Written {
+    fn path(&self, file: &str) -> PathBuf {
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(self.folder).join(file)
+    }
+
+    /// The token in it.
+    fn token(&self) -> String {
+        let secrets = fs::read_to_string(self.path("secrets.txt")).unwrap();
+        secrets.lines().find_map(|line| line.strip_prefix("token ")).unwrap().to_owned()
+    }
+
+    /// Puts its snapshots where a server looks for them.
+    fn copy_snapshots(&self, installation: &Installation) {
+        let to = installation.data(0).join("snapshots");
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(self.path("")).unwrap().map(Result::unwrap) {
+            if entry.path().extension().is_some_and(|ending| ending == "snapshot") {
+                fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+            }
+        }
+    }
+}
+
+fn data_folder(written: &Written) -> Installation {
+    let installation = Installation::new(Database::Sqlite).unwrap();
+    fs::copy(written.path("charter.sqlite"), installation.data(0).join("charter.db")).unwrap();
+    written.copy_snapshots(&installation);
+    installation
+}
+
+fn json_of(installation: &Installation, arguments: &[&str]) -> Value {
+    serde_json::from_str(&installation.run_well(arguments).unwrap()).unwrap()
+}
+
+/// The history, and the state folded from all of it and from the snapshot of the build that wrote it.
+fn is_what_was_written(installation: &Installation, written: &Written) {
+    let found = json_of(installation, &["replay", "verify", "-o", "json"]);
+    let found = (&found["head"], &found["head_hash"], &found["state_digest"]);
+    let expected = (json!(written.head), json!(written.head_hash), json!(written.state_digest));
+    assert_eq!(found, (&expected.0, &expected.1, &expected.2));
+    let doctor = installation.run_well(&["doctor"]).unwrap();
+    assert!(doctor.contains(&format!("from the snapshot at {}", written.head)), "{doctor}");
+    assert!(doctor.contains(written.state_digest) && !doctor.contains("WRONG"), "{doctor}");
+}
+
+/// What stands beside the log: the answer to a command that was given a key is still told to whoever repeats it.
+fn has_its_answers(installation: &Installation) {
+    let (log, secrets) = (installation.data(0).join("log"), installation.data(0).join("secrets"));
+    let (log, secrets) = (log.to_str().unwrap(), secrets.to_str().unwrap());
+    installation.run_well(&["replay", "export", "--out", log, "--secrets", secrets]).unwrap();
+    let rows = fs::read_to_string(secrets).unwrap();
+    let answer = rows.lines().find(|line| line.contains("\"answer\"")).unwrap();
+    assert!(answer.contains("\"upgrade-1\""), "{answer}");
+}
+
+async fn can_be_used(installation: &Installation, written: &Written) {
+    let server = Server::start(installation).await.unwrap();
+    assert!(server.setup_code.is_none(), "it has its administrator");
+    let ada = server.sign_in(ADMIN, PASSWORD).await.unwrap();
+    server.sign_in("grace", PASSWORD).await.unwrap();
+    let robot = Caller::new(&server.url, Some(written.token()));
+    let me = robot.get("/api/v1/user/me").await.unwrap().expect(200).unwrap();
+    assert_eq!(me.body["user"]["username"], ADMIN, "{me:?}");
+    let grace = ada.get("/api/v1/users/grace").await.unwrap().expect(200).unwrap();
+    assert_eq!(grace.text("display_name"), Some("Grace Hopper"));
+    ada.get("/api/v1/users/erased").await.unwrap().expect(404).unwrap();
+    let crew = ada.get("/api/v1/groups/crew").await.unwrap().expect(200).unwrap();
+    assert_eq!(crew.text("name"), Some("Die Mannschaft 馬"));
+    let made = ada.post("/api/v1/groups", &json!({"slug": "later", "name": "Later"})).await.unwrap();
+    assert!(made.expect(201).unwrap().version.unwrap() > written.head);
+    server.stop().unwrap();
+    installation.verify().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_folder_of_the_first_schema_opens_and_goes_on() {
+    let installation = data_folder(&SQLITE_1);
+
+    is_what_was_written(&installation, &SQLITE_1);
+    installation.run_well(&["migrate"]).unwrap();
+
+    is_what_was_written(&installation, &SQLITE_1);
+    has_its_answers(&installation);
+    can_be_used(&installation, &SQLITE_1).await;
+}
