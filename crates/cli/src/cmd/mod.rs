@@ -28,6 +28,7 @@ pub(crate) mod servers;
 pub(crate) mod session;
 pub(crate) mod setup;
 mod shapes;
+mod signals;
 mod store;
 pub(crate) mod test;
 pub(crate) mod token;

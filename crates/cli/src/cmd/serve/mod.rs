@@ -3,13 +3,13 @@
 
 mod banner;
 mod logs;
-mod signals;
 mod stream;
 
 use super::{
     common::now,
     nats::NatsArgs,
     schema::{OwnerArgs, bring_up_to_date},
+    signals::told_to_end,
     store::{Access, Opened, Place, StoreArgs, opening},
 };
 use crate::{
@@ -23,7 +23,6 @@ use charter_events::DisplayName;
 use charter_http::HttpConfig;
 use charter_store::Lease;
 use logs::{LogFormat, metrics, start_logs};
-use signals::told_to_end;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
