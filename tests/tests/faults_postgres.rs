@@ -18,7 +18,7 @@ const STALE_SECONDS: u64 = 4;
 fn own_postgres() -> (Postgres, Installation) {
     let postgres = Postgres::start_durable().unwrap();
     let installation = Installation::on(postgres.database("charter").unwrap()).unwrap();
-    (postgres, installation.with("CHARTER_STALE_SECONDS", STALE_SECONDS.to_string()))
+    (postgres, installation.with("CHARTER_STALE_DECISIONS", STALE_SECONDS.to_string()))
 }
 
 async fn asked(caller: &Caller) -> Answer {

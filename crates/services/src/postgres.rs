@@ -133,13 +133,13 @@ impl Postgres {
             command.arg("--no-sync");
         }
         let output = command.output().context("initdb could not be started")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.success(),
-            "initdb in {} failed: {}",
-            self.folder.path().display(),
-            said.trim()
-        );
+        let (place, said) = (self.folder.path().display(), String::from_utf8_lossy(&output.stderr));
+        let hint = if said.contains("ermission denied") && self.owner.is_some() {
+            " (the user `postgres`, as whom it runs, has to reach that folder: choose another one, or set TMPDIR)"
+        } else {
+            ""
+        };
+        ensure!(output.status.success(), "initdb in {place} failed{hint}: {}", said.trim());
         Ok(password)
     }
 
