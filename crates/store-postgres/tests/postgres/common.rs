@@ -8,7 +8,8 @@ use charter_store::{
     verify::{self, Scanned},
 };
 use charter_store_postgres::{Access, PostgresStore, SecretUrl, migrate};
-use std::sync::Arc;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use std::{sync::Arc, time::Duration};
 
 /// A database with its schema, and a folder for snapshots; removed on drop.
 pub(crate) struct Db {
@@ -72,6 +73,40 @@ impl Drop for Db {
         // Where its server is stopped or gone, it went with it.
         let _ = self.database.clone().remove();
     }
+}
+
+/// Runs statements by an address of its own; the code and words of the error.
+pub(crate) async fn run_as(url: &str, sql: &str) -> Result<(), (String, String)> {
+    let mut connection = connection(url).await;
+    let done = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await;
+    done.map(drop).map_err(|error| {
+        let code = error.as_database_error().and_then(|e| e.code()).unwrap_or_default().into_owned();
+        (code, error.to_string())
+    })
+}
+
+/// Waits until a question to the superuser has this answer.
+pub(crate) async fn wait_for(db: &Db, question: &str, answer: &str) {
+    for _ in 0..2_000 {
+        if db.sql(question) == answer {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("`{question}` never became `{answer}`");
+}
+
+/// Ends every connection of the servers' role.
+pub(crate) fn end_connections(db: &Db) {
+    db.sql(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{}'",
+        db.database.server_role
+    ));
+}
+
+/// A connection beside the store's.
+pub(crate) async fn connection(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.unwrap()
 }
 
 /// Appends so many events in commands of 1 to 3.

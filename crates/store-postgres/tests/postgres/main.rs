@@ -3,3 +3,10 @@
 
 mod common;
 mod conformance;
+mod damage;
+mod lost;
+mod migrating;
+mod opening;
+mod proxy;
+mod rights;
+mod servers;
