@@ -77,19 +77,22 @@ check: need-cargo ## the quick half of `test`: format, lints, layers, tidiness, 
 	$(CARGO) xtask tidy
 	$(CARGO) xtask schemas --check
 	$(CARGO) xtask openapi --check
+	$(CARGO) xtask asyncapi --check
 
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-schemas: ## write the event schemas and the API's document again
+schemas: ## write the event schemas and the documents of the API and the stream again
 	$(CARGO) xtask schemas
 	$(CARGO) xtask openapi
+	$(CARGO) xtask asyncapi
 
 bench: need-cargo need-cc ## measure against the goals and the peers; writes target/bench/report.md
 	$(CARGO) run $(FLAGS) --release --package charter-bench -- --sizes $(SIZES)
 
 lint-api: $(SPECTRAL)
 	$(SPECTRAL) lint --fail-severity=warn --ruleset $(TOOLS)/spectral.yaml crates/http/openapi.json
+	$(SPECTRAL) lint --fail-severity=warn --ruleset $(TOOLS)/spectral-asyncapi.yaml event-schemas/asyncapi.yaml
 
 $(SPECTRAL): $(TOOLS)/package.json $(TOOLS)/package-lock.json
 	@$(MAKE) --no-print-directory need-npm

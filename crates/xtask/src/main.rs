@@ -1,10 +1,12 @@
-//! The house's own checks and generators: `cargo xtask layers | tidy | schemas | openapi | services`.
+//! The house's own checks and generators: `cargo xtask layers | tidy | schemas | openapi | asyncapi |
+//! services`.
 //!
 //! Owns what is checked of the tree as a whole. Must not know anything of the product beyond its schemas and its
 //! API document. Each check is a test too, so that `cargo nextest run` is enough.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command that reports to people")]
 
+mod asyncapi;
 mod compat;
 mod layers;
 mod links;
@@ -49,6 +51,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Write `event-schemas/asyncapi.yaml`.
+    Asyncapi {
+        /// Write nothing; fail when the file is not what would be written.
+        #[arg(long)]
+        check: bool,
+    },
     /// Start a PostgreSQL and a NATS server on loopback, and print their URLs or run a command with them.
     Services(charter_services::Arguments),
 }
@@ -82,6 +90,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         }
         Task::Openapi { check: true } => report("openapi", &openapi::check()?),
         Task::Openapi { check: false } => report("openapi", &openapi::write()?),
+        Task::Asyncapi { check: true } => report("asyncapi", &asyncapi::check()?),
+        Task::Asyncapi { check: false } => report("asyncapi", &asyncapi::write()?),
         Task::Services(arguments) => return charter_services::run(&arguments),
     };
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -22,8 +22,6 @@ const HEARTBEAT_SECONDS: u64 = 5;
 /// A message of the stream.
 pub(super) struct Heard {
     pub(super) sequence: u64,
-    /// Whether it is the first since listening began.
-    pub(super) first: bool,
     /// The event, or why it is none.
     pub(super) event: Result<StoredEvent, String>,
 }
@@ -33,17 +31,22 @@ pub(super) struct Listening {
     stream: String,
     batch: usize,
     messages: Option<ReadyChunks<pull::Stream>>,
-    first: bool,
+    began_after: Offset,
 }
 
 impl Listening {
     pub(super) fn new(bus: Bus, stream: String, batch: usize) -> Self {
-        Self { bus, stream, batch, messages: None, first: true }
+        Self { bus, stream, batch, messages: None, began_after: Offset::ZERO }
     }
 
     /// Whether the stream is listened to right now.
     pub(super) const fn is_on(&self) -> bool {
         self.messages.is_some()
+    }
+
+    /// After which event listening began last.
+    pub(super) const fn began_after(&self) -> Offset {
+        self.began_after
     }
 
     /// Stops; the next call begins anew.
@@ -58,8 +61,10 @@ impl Listening {
             let messages = match &mut self.messages {
                 Some(messages) => messages,
                 none => {
-                    self.bus.until_connected(true).await;
-                    self.first = true;
+                    if !self.bus.is_connected() {
+                        return Err(self.bus.away("not connected"));
+                    }
+                    self.began_after = after;
                     none.insert(begin(&self.bus, &self.stream, self.batch, after).await?)
                 }
             };
@@ -73,10 +78,7 @@ impl Listening {
         let mut trouble = None;
         for message in chunk.unwrap_or_default() {
             match message {
-                Ok(message) => {
-                    heard.push(read(&message, self.first));
-                    self.first = false;
-                }
+                Ok(message) => heard.push(read(&message)),
                 Err(error) => trouble = Some(self.bus.away(error.to_string())),
             }
         }
@@ -91,10 +93,10 @@ impl Listening {
     }
 }
 
-fn read(message: &Message, first: bool) -> Heard {
+fn read(message: &Message) -> Heard {
     let sequence = message.info().map(|info| info.stream_sequence).unwrap_or_default();
     let event = message::read_body(&message.payload).map_err(|error| error.to_string());
-    Heard { sequence, first, event }
+    Heard { sequence, event }
 }
 
 async fn begin(

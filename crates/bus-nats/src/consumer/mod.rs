@@ -206,7 +206,7 @@ impl Consumer {
     /// Takes what follows the position out of what the stream said.
     fn take(&mut self, heard: Vec<Heard>) -> Vec<StoredEvent> {
         let mut events = Vec::new();
-        for Heard { sequence, first, event } in heard {
+        for Heard { sequence, event } in heard {
             let last = self.verifier.head().offset;
             let event = match event {
                 Ok(event) => event,
@@ -217,10 +217,10 @@ impl Consumer {
                 }
             };
             if Some(event.offset) > last.plus(1) {
-                // once more from the stream; when that begins too late as well, it has no more
+                // once more from the stream; when nothing came even so, it does not have it
+                self.missing = self.listening.began_after() == last;
                 self.listening.stop();
-                self.missing = first;
-                if first {
+                if self.missing {
                     self.count_gap();
                 }
                 break;

@@ -3,8 +3,10 @@
 //!
 //! A message that is acknowledged with its own offset is stored. Anything else (the expected sequence was another, the
 //! message was a duplicate, nobody answered) is settled by looking: the stretch ends, and the next begins with what the
-//! stream holds. What it holds last is compared with the log by id and hash; since a hash covers its predecessor's, all
-//! before it is the same then.
+//! stream holds. What it holds last is compared with the log by id and hash. Since a hash covers its predecessor's, all
+//! before it is the same then, but for one case: behind a message of another history, those of ours that were on their
+//! way may have been stored. So after a start and whenever something was not plainly stored, as many are compared as
+//! can have been on their way.
 
 use super::{Publisher, PublisherOptions, voice::Voice};
 use crate::{
@@ -21,6 +23,10 @@ use tokio::{sync::watch, time::sleep};
 
 /// How many events are read from the log at once.
 const PAGE_EVENTS: usize = 256;
+/// How many of the last messages are compared when in doubt: what two publishers may have on their way.
+const DOUBTFUL_MESSAGES: u64 = 2 * super::IN_FLIGHT_MESSAGES_MAX as u64;
+/// How many messages are asked for at once.
+const ASKED_AT_ONCE: usize = 32;
 /// A sequence no stream reaches.
 const NO_SEQUENCE: u64 = 1 << 53;
 
@@ -62,8 +68,8 @@ pub(super) struct Session<'a> {
     verifier: Verifier,
     /// Whether the connection was checked since it was made.
     checked: bool,
-    /// What was not plainly stored when the last stretch ended.
-    unclear: Option<Offset>,
+    /// Whether more than the stream's last message must be compared.
+    doubtful: bool,
     /// How many messages the stream was said to lack.
     lacking: u64,
 }
@@ -82,7 +88,7 @@ impl<'a> Session<'a> {
             position,
             verifier: Verifier::from_start(log_id),
             checked: false,
-            unclear: None,
+            doubtful: true,
             lacking: 0,
         }
     }
@@ -95,11 +101,9 @@ impl<'a> Session<'a> {
         }
         let info = self.stream.ensure().await?;
         let last = info.state.last_sequence;
-        let unclear = self.unclear.map(Offset::get).filter(|offset| *offset < last);
-        for offset in unclear.into_iter().chain((last > 0).then_some(last)) {
-            if !self.same(offset).await? {
-                return Err(BusError::Fork(self.fork(last).await?).into());
-            }
+        let first = if self.doubtful { last.saturating_sub(DOUBTFUL_MESSAGES).max(1) } else { last.max(1) };
+        if let Some(differs) = self.difference(first, last).await? {
+            return Err(BusError::Fork(self.fork(differs).await?).into());
         }
         let lacking = last.saturating_sub(info.state.messages);
         if lacking > self.lacking {
@@ -109,7 +113,7 @@ impl<'a> Session<'a> {
                 "the stream lacks messages; consumers read those from a server. Delete the stream to have it made anew"
             );
         }
-        (self.lacking, self.unclear) = (lacking, None);
+        (self.lacking, self.doubtful) = (lacking, false);
         self.move_to(last).await
     }
 
@@ -143,6 +147,20 @@ impl<'a> Session<'a> {
         Ok(stored.is_none_or(|stored| stored.is(self.log_id, &event)))
     }
 
+    /// The first of some offsets where stream and log differ.
+    async fn difference(&self, first: u64, last: u64) -> Result<Option<u64>, Trouble> {
+        let this = &*self;
+        let mut compared = futures_util::stream::iter(first..=last)
+            .map(|offset| async move { Ok::<_, Trouble>((offset, this.same(offset).await?)) })
+            .buffered(ASKED_AT_ONCE);
+        while let Some(compared) = compared.next().await {
+            if let (offset, false) = compared? {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
+    }
+
     /// The first offset, up to one that differs, where stream and log differ.
     async fn fork(&self, differs: u64) -> Result<Fork, Trouble> {
         let (mut same, mut differs) = (0, differs);
@@ -171,8 +189,8 @@ impl<'a> Session<'a> {
             trouble = self.send_all(voice) => trouble,
         };
         match &trouble {
-            Trouble::Unclear(_) => self.unclear = self.position.borrow().plus(1),
-            Trouble::Bus(_) => self.checked = false,
+            Trouble::Unclear(_) => self.doubtful = true,
+            Trouble::Bus(_) => (self.checked, self.doubtful) = (false, true),
             Trouble::Look => voice.well(),
             Trouble::Store(_) | Trouble::Unpublishable(..) => {}
         }
