@@ -1,110 +1,16 @@
 //! Two servers on one log: whatever the order of their steps, a command is decided at the head.
 
-use super::house::{House, StandingClock, code, group, quiet, request, start};
+use super::house::{House, StandingClock, code, group, quiet, request};
 use crate::{
-    Config, Control,
-    failpoints::{Hooks, Outcome, Point},
+    Config,
+    failpoints::race::{Racer, interleave, orders},
 };
-use async_trait::async_trait;
 use charter_commands::{ChangePassword, Command, Guard, Guards, RevokeGrant, ScheduleDeletion, SuspendUser};
 use charter_events::{Subject, UserId};
 use charter_policy::{Caller, Policy};
 use charter_store::MemoryStore;
 use charter_testkit::{at, ids::user};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::{mpsc, oneshot};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    At(Point),
-    Answered(bool),
-}
-
-/// Stops a server before each step until it is told to take it.
-struct Stopping {
-    arrived: mpsc::UnboundedSender<(Seen, Option<oneshot::Sender<()>>)>,
-    armed: std::sync::atomic::AtomicBool,
-}
-
-#[async_trait]
-impl Hooks for Stopping {
-    async fn before(&self, point: Point) -> Outcome {
-        if self.armed.load(std::sync::atomic::Ordering::SeqCst) {
-            let (go, may_go) = oneshot::channel();
-            let _ = self.arrived.send((Seen::At(point), Some(go)));
-            let _ = may_go.await;
-        }
-        Outcome::Continue
-    }
-}
-
-/// One server whose every step is taken when the schedule says so.
-struct Server {
-    control: Control,
-    hooks: Arc<Stopping>,
-    arrivals: mpsc::UnboundedReceiver<(Seen, Option<oneshot::Sender<()>>)>,
-    stands: Seen,
-    go: Option<oneshot::Sender<()>>,
-}
-
-impl Server {
-    async fn on(store: &MemoryStore, config: Config) -> Self {
-        let (arrived, arrivals) = mpsc::unbounded_channel();
-        let hooks = Arc::new(Stopping { arrived, armed: false.into() });
-        let config = Config { hooks: Some(hooks.clone()), ..config };
-        let control = start(store, config).await.unwrap().control;
-        Self { control, hooks, arrivals, stands: Seen::Answered(false), go: None }
-    }
-
-    /// Asks, and comes to stand before the first step.
-    async fn ask(&mut self, asked: crate::Request) {
-        self.hooks.armed.store(true, std::sync::atomic::Ordering::SeqCst);
-        let (control, arrived) = (self.control.clone(), self.hooks.arrived.clone());
-        tokio::spawn(async move {
-            let answer = control.submit(asked).await;
-            let _ = arrived.send((Seen::Answered(answer.is_ok()), None));
-        });
-        self.arrive().await;
-    }
-
-    async fn arrive(&mut self) {
-        (self.stands, self.go) = self.arrivals.recv().await.unwrap();
-    }
-
-    fn done(&self) -> bool {
-        matches!(self.stands, Seen::Answered(_))
-    }
-
-    /// Between the steps `Decide` and `Publish` a server holds the head.
-    fn holds_the_head(&self) -> bool {
-        matches!(self.stands, Seen::At(Point::Decide | Point::Append | Point::Commit))
-    }
-}
-
-/// Takes the steps of both in the order of the bits (0: the first, 1: the second). A server that waits for the head
-/// can take no step: its turns go to the other.
-async fn interleave(servers: &mut [Server; 2], mut order: u32) {
-    let mut blocked: Option<usize> = None;
-    while !servers.iter().all(Server::done) {
-        let mut turn = (order & 1) as usize;
-        order >>= 1;
-        if servers[turn].done() || blocked == Some(turn) {
-            turn = 1 - turn;
-        }
-        let other = 1 - turn;
-        let waits = servers[turn].stands == Seen::At(Point::Lock) && servers[other].holds_the_head();
-        servers[turn].go.take().unwrap().send(()).unwrap();
-        if waits {
-            blocked = Some(turn);
-            continue;
-        }
-        servers[turn].arrive().await;
-        if blocked == Some(other) && !servers[turn].holds_the_head() {
-            servers[other].arrive().await;
-            blocked = None;
-        }
-    }
-}
 
 /// How an installation loses an administrator who acts himself.
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +47,8 @@ async fn race(order: u32, ways: [Way; 2], config: Config) -> ([bool; 2], usize) 
     house.administrator("one").await;
     house.administrator("two").await;
     let policy = house.control.policy();
-    let mut servers = [Server::on(&store, config.clone()).await, Server::on(&store, config).await];
+    let racer = |config| Racer::start(Arc::new(store.clone()), config);
+    let mut servers = [racer(config.clone()).await.unwrap(), racer(config).await.unwrap()];
     for (server, (name, way)) in servers.iter_mut().zip(["one", "two"].into_iter().zip(ways)) {
         let id = user(name);
         server.ask(request(Caller::of(id), way.command(&policy, id))).await;
@@ -149,14 +56,9 @@ async fn race(order: u32, ways: [Way; 2], config: Config) -> ([bool; 2], usize) 
     interleave(&mut servers, order).await;
     let left = crate::fold_log(&store, None).await.unwrap().policy;
     // Else they would follow on through all the races after this one.
-    servers.iter().for_each(|server| server.control.inner.stop.cancel());
-    let answered = servers.map(|server| server.stands == Seen::Answered(true));
+    servers.iter().for_each(|server| server.control().inner.stop.cancel());
+    let answered = servers.map(|server| server.was_accepted());
     (answered, left.lasting_administrators(house.control.now()).len())
-}
-
-/// Every order of six steps of one and six of the other.
-fn orders() -> impl Iterator<Item = u32> {
-    (0_u32..1 << 12).filter(|order| order.count_ones() == 6)
 }
 
 async fn one_is_left(order: u32, ways: [Way; 2], config: Config) {

@@ -148,8 +148,23 @@ fn answered(inner: &Inner, as_of: Instant) {
 
 /// The head's lock, within a bound: other servers may hold it, or the store may hang.
 pub(super) async fn locked(inner: &Inner) -> Result<Box<dyn Append>, Failed> {
-    let mut append = pin!(inner.store.append());
     let began = Instant::now();
+    loop {
+        let asked = Instant::now();
+        match lock_once(inner, began).await {
+            // The store's own bound, which is shorter: it gave up waiting while it answers the polls.
+            Err(Failed::Store(StoreError::Unavailable { .. })) if only_waited(inner, asked) => {
+                if began.elapsed() >= inner.config.lock_wait {
+                    return Err(Failed::Locked);
+                }
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn lock_once(inner: &Inner, began: Instant) -> Result<Box<dyn Append>, Failed> {
+    let mut append = pin!(inner.store.append());
     loop {
         match timeout(LOCK_LOOKED_EVERY, append.as_mut()).await {
             Ok(result) => return Ok(result?),
@@ -161,6 +176,12 @@ pub(super) async fn locked(inner: &Inner) -> Result<Box<dyn Append>, Failed> {
             Err(_) => {}
         }
     }
+}
+
+/// Whether a store that did not give the lock is there all the same: it was waited for, and polls are answered.
+fn only_waited(inner: &Inner, asked: Instant) -> bool {
+    let polls = inner.config.follow_every.is_some() && inner.contact.away().is_none();
+    polls && asked.elapsed() >= LOCK_LOOKED_EVERY
 }
 
 /// One transaction; answers everyone it took.

@@ -1,5 +1,7 @@
 //! Hooks at each step of the writer, for tests that force an interleaving or a failure. Not compiled into the product.
 
+pub mod race;
+
 use async_trait::async_trait;
 
 /// A step of the writer.
