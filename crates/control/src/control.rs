@@ -128,6 +128,14 @@ impl Control {
         self.inner.published.at_least(version, self.inner.config.version_wait).await
     }
 
+    /// Sees what other servers have appended until now, if there can be any; bounded, and at once when the store is
+    /// away. For whoever must not be answered from less: a sign-in, a command that names things.
+    pub async fn follow_others(&self) {
+        if self.inner.config.follow_every.is_some() && !self.inner.contact.is_lost() {
+            crate::following::once(&self.inner).await;
+        }
+    }
+
     /// The end of the log as published: log id, version, hash, time.
     pub fn head(&self) -> Head {
         self.inner.published.load().head

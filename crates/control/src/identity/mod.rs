@@ -94,15 +94,6 @@ fn hash_of(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-impl crate::Control {
-    /// Sees what other servers have appended until now, if there can be any; bounded.
-    async fn follow_others(&self) {
-        if self.inner.config.follow_every.is_some() {
-            crate::following::once(&self.inner).await;
-        }
-    }
-}
-
 #[cfg(test)]
 impl Identity {
     /// How many passwords were hashed or compared.

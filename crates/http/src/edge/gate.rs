@@ -42,7 +42,13 @@ pub(crate) async fn gate(
     let policy = match &who {
         // Waiting is for those who are signed in.
         None => app.control.policy(),
-        Some(who) => at_least(&app, headers, who).await?,
+        Some(who) => {
+            if row.writes {
+                // It may name what another server has just made.
+                app.control.follow_others().await;
+            }
+            at_least(&app, headers, who).await?
+        }
     };
     let now = app.control.now();
     let segments: Vec<(String, String)> =
