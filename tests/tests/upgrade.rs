@@ -22,6 +22,14 @@ const SQLITE_1: Written = Written {
     state_digest: "fbd79c3374452c3d2abc751c44b9d220f8541418f3c2a2bdfa5394953c9d6ee0",
 };
 
+/// The first build that knew PostgreSQL.
+const POSTGRES_1: Written = Written {
+    folder: "postgres-1",
+    head: 117,
+    head_hash: "93d904d933403acb601fdf3c6574d8be555afb16ccccf179c98c68e56acefb27",
+    state_digest: "20faf21003feff77003b560b88541ce8ca3b390a5e790e5b37ce9c95097f39c6",
+};
+
 impl Written {
     fn path(&self, file: &str) -> PathBuf {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(self.folder).join(file)
@@ -48,6 +56,16 @@ impl Written {
 fn data_folder(written: &Written) -> Installation {
     let installation = Installation::new(Database::Sqlite).unwrap();
     fs::copy(written.path("charter.sqlite"), installation.data(0).join("charter.db")).unwrap();
+    written.copy_snapshots(&installation);
+    installation
+}
+
+/// A database with the dump in it, as its owner would restore it.
+fn database(written: &Written) -> Installation {
+    let database = charter_services::Database::fresh("upgrade").unwrap();
+    let dump = fs::read_to_string(written.path("dump.psql")).unwrap();
+    database.sql(&format!("SET ROLE {}_owner;\n{dump}", database.name)).unwrap();
+    let installation = Installation::unmigrated(Some(database)).unwrap();
     written.copy_snapshots(&installation);
     installation
 }
@@ -106,4 +124,16 @@ async fn a_data_folder_of_the_first_schema_opens_and_goes_on() {
     is_what_was_written(&installation, &SQLITE_1);
     has_its_answers(&installation);
     can_be_used(&installation, &SQLITE_1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_of_the_first_schema_opens_and_goes_on() {
+    let installation = database(&POSTGRES_1);
+
+    // Its roles are those of this cluster: the owner says who serves it.
+    installation.run_well(&["migrate"]).unwrap();
+
+    is_what_was_written(&installation, &POSTGRES_1);
+    has_its_answers(&installation);
+    can_be_used(&installation, &POSTGRES_1).await;
 }

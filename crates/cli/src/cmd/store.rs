@@ -135,13 +135,10 @@ impl Place {
             Self::Folder(path) => open_folder(path, access).await,
             Self::Database { url, data } => {
                 let access = match access {
-                    Access::Server => {
-                        private_folder(data)?;
-                        postgres::Access::Server
-                    }
+                    Access::Server => postgres::Access::Server,
                     Access::ReadOnly => postgres::Access::ReadOnly,
                 };
-                // The store adds the folder's name itself where it needs one.
+                // The folder is made with the first snapshot.
                 let opened = PostgresStore::open(url, &data.join("snapshots"), access).await;
                 let store = opened.map_err(|error| opening(&error))?;
                 Ok(Opened { store: store.clone(), kind: Kind::Postgres(store) })
