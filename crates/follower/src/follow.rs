@@ -92,7 +92,7 @@ async fn open(
                 let opened = Consumer::open(&bus, at, Arc::new(OverHttp(Arc::clone(shared)))).await;
                 return opened.map(|consumer| (bus, consumer)).map_err(|error| ended(shared, error));
             }
-            Err(error) => shared.trouble(format!("{error}; the log is followed over HTTP"), false),
+            Err(error) => shared.stream_trouble(Some(error.to_string())),
         }
         tokio::time::sleep(backoff.wait()).await;
     }
@@ -108,6 +108,7 @@ async fn consume(
     let mut every = tokio::time::interval(shared.config.check_every);
     let (mut silent_checks, mut gaps) = (0, 0);
     shared.connected(Source::Nats);
+    shared.stream_trouble(None);
     loop {
         // Cancelling it loses nothing.
         let events = tokio::select! {
@@ -128,8 +129,10 @@ async fn consume(
             Some(Err(error)) => return ended(shared, error).into(),
             None if !bus.is_connected() => return away("it is away"),
             None => match keeps_up(shared).await {
-                Ok(true) => silent_checks = 0,
-                Ok(false) => silent_checks += 1,
+                Ok(kept_up) => {
+                    shared.well();
+                    silent_checks = if kept_up { 0 } else { silent_checks + 1 };
+                }
                 Err(FollowerError::Stopped(stopped)) => return stopped.into(),
                 // The stream is what counts here; the server may be away for a while.
                 Err(error) => shared.trouble(error.to_string(), false),

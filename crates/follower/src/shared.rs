@@ -85,6 +85,8 @@ struct Facts {
     own_gaps: u64,
     stream_gaps: u64,
     trouble: Option<String>,
+    /// What keeps it from the stream, while the log is followed over HTTP.
+    stream_trouble: Option<String>,
     stopped: Option<Stopped>,
 }
 
@@ -113,6 +115,7 @@ impl Shared {
             own_gaps: 0,
             stream_gaps: 0,
             trouble: None,
+            stream_trouble: None,
             stopped: None,
         };
         Self {
@@ -166,7 +169,7 @@ impl Shared {
             heard_ago: facts.heard.elapsed(),
             applied: facts.applied,
             gaps: facts.own_gaps.saturating_add(facts.stream_gaps),
-            trouble: facts.trouble.clone(),
+            trouble: facts.trouble.as_ref().or(facts.stream_trouble.as_ref()).cloned(),
             stopped: facts.stopped.clone(),
         }
     }
@@ -191,6 +194,20 @@ impl Shared {
         }
         facts.connected &= !closed;
         facts.trouble = Some(what);
+    }
+
+    /// What keeps it from the stream, if anything does.
+    pub(crate) fn stream_trouble(&self, what: Option<String>) {
+        let mut facts = self.facts();
+        if let Some(what) = what.as_ref().filter(|what| facts.stream_trouble.as_ref() != Some(what)) {
+            tracing::warn!(why = what, "the stream can't be read; the log is followed over HTTP");
+        }
+        facts.stream_trouble = what;
+    }
+
+    /// What went wrong beside the way that is open works again.
+    pub(crate) fn well(&self) {
+        self.facts().trouble = None;
     }
 
     /// Something was heard, if only that all is well.

@@ -29,10 +29,12 @@ async fn it_ends_with_the_state_of_the_server_whatever_happened_there() {
     server.random_commands(&mut rng, 60).await;
     let follower = server.followed().await;
     assert!(follower.version() >= server.control.head().offset, "it starts with everything");
+    let begun = server.control.head().offset.get();
     for _ in 0..4 {
         server.random_commands(&mut rng, 40).await;
         agrees(&follower, &server).await;
     }
+    assert!(server.control.head().offset.get() > begun + 40, "too little happened");
     until("it is connected", || follower.status().connected).await;
     assert_eq!(follower.status().source, Source::Http);
 }

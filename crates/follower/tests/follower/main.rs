@@ -4,6 +4,7 @@
 mod fake;
 mod faults;
 mod following;
+mod nats;
 mod refusals;
 mod server;
 mod wait;

@@ -55,9 +55,15 @@ impl Server {
     }
 
     pub(crate) async fn stop(self) {
+        let control = self.control.clone();
+        self.stop_answering().await;
+        control.shutdown().await;
+    }
+
+    /// Nobody can ask it any more; what it does otherwise it goes on doing.
+    pub(crate) async fn stop_answering(self) {
         self.stop.send(()).unwrap();
         self.served.await.unwrap();
-        self.control.shutdown().await;
     }
 
     pub(crate) fn base(&self) -> String {
