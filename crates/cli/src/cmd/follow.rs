@@ -1,6 +1,6 @@
 //! `charter follow`: a follower that shows what it does: what happens, how it comes, and what a decision becomes.
 
-use super::{shapes::EVENT, store::Hidden};
+use super::{shapes::EVENT, signals::told_to_end, store::Hidden};
 use crate::{
     app::App,
     client::{Client, route},
@@ -61,10 +61,11 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let mut config = FollowerConfig::new(target.server, Token::new(secret.expose()));
     config.nats = nats(&args)?;
     config.folder = args.folder;
+    let told_to_end = told_to_end()?;
     let follower = Follower::start(config).await.map_err(|error| not_started(&error))?;
     let shown = tokio::select! {
         shown = show(app, &follower, watched.as_ref()) => shown,
-        interrupted = tokio::signal::ctrl_c() => interrupted.doing("wait to be interrupted").map(|()| Exit::Done),
+        () = told_to_end => Ok(Exit::Done),
     };
     follower.shutdown().await;
     shown
