@@ -62,18 +62,25 @@ async fn ringing(options: PgConnectOptions, mut rung: watch::Receiver<Offset>) {
     }
 }
 
+/// A connection that was idle may have been lost meanwhile, as when the server was restarted: then once more, anew.
 async fn ring(
     options: &PgConnectOptions,
-    connection: Option<PgConnection>,
+    idle: Option<PgConnection>,
     head: Offset,
 ) -> Result<PgConnection, sqlx::Error> {
-    let mut connection = match connection {
-        Some(connection) => connection,
-        None => connect::connect(options).await?,
-    };
-    let notify = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(head.to_string());
-    within(ANSWER_MAX, notify.execute(&mut connection)).await?;
+    if let Some(mut connection) = idle
+        && notify(&mut connection, head).await.is_ok()
+    {
+        return Ok(connection);
+    }
+    let mut connection = connect::connect(options).await?;
+    notify(&mut connection, head).await?;
     Ok(connection)
+}
+
+async fn notify(connection: &mut PgConnection, head: Offset) -> Result<(), sqlx::Error> {
+    let notify = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(head.to_string());
+    within(ANSWER_MAX, notify.execute(connection)).await.map(drop)
 }
 
 /// Hears nudges.

@@ -29,14 +29,19 @@ macro_rules! lease_columns {
 const POLL: &str =
     concat!("SELECT log_id, head, head_hash, recorded_at, ", now!(), " FROM log.log_head WHERE one");
 
-/// One statement sees the leases as they were before it, so its own is added. Leases that another server is renewing or
-/// removing at the same moment are not waited for.
+/// Removes leases that ran out. Those another server is renewing or removing at this moment are left to it: who waits
+/// for nobody is in nobody's way.
+const TIDY: &str = concat!(
+    "DELETE FROM log.leases WHERE server IN (SELECT server FROM log.leases WHERE expires_at <= ",
+    now!(),
+    " FOR UPDATE SKIP LOCKED)"
+);
+
+/// A statement sees the leases as they were before it, so its own is added.
 const RENEW: &str = concat!(
     "WITH clock AS MATERIALIZED (SELECT ",
     now!(),
-    " AS now), ended AS (DELETE FROM log.leases WHERE server IN (SELECT server FROM log.leases \
-     WHERE expires_at <= (SELECT now FROM clock) AND server <> $1 FOR UPDATE SKIP LOCKED)), \
-     own AS (INSERT INTO log.leases (server, build, started_at, version, knows, expires_at) \
+    " AS now), own AS (INSERT INTO log.leases (server, build, started_at, version, knows, expires_at) \
      VALUES ($1, $2, $3, $4, $5, (SELECT now FROM clock) + $6) ON CONFLICT (server) DO UPDATE SET \
      build = excluded.build, started_at = excluded.started_at, version = excluded.version, \
      knows = excluded.knows, expires_at = excluded.expires_at RETURNING ",
@@ -75,6 +80,7 @@ impl ServerStore for PostgresStore {
     ) -> Result<Vec<Lease>, StoreError> {
         self.writer()?;
         lease.check()?;
+        self.readers.rows("removing leases that ran out", Statement::new(TIDY), readers::GLANCE).await?;
         let length = length.min(Duration::from_secs(LEASE_SECONDS_MAX));
         let statement = Statement::new(RENEW)
             .with(lease.server)?

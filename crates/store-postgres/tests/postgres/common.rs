@@ -11,26 +11,34 @@ use charter_store_postgres::{Access, PostgresStore, SecretUrl, migrate};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use std::{sync::Arc, time::Duration};
 
-/// A database with its schema, and a folder for snapshots; removed on drop.
+/// A database with its schema, and a folder for snapshots.
 pub(crate) struct Db {
     pub(crate) database: Database,
     pub(crate) folder: tempfile::TempDir,
+    /// Whether it is on the shared server; otherwise it goes with its own.
+    shared: bool,
 }
 
 impl Db {
-    /// One of its own on the shared server, with the rights of an installation.
+    /// One of its own on the shared server, with the rights of an installation; removed on drop.
     pub(crate) async fn fresh() -> Self {
-        Self::of(Database::fresh("store").unwrap()).await
+        Self::empty().migrated().await
     }
 
-    pub(crate) async fn of(database: Database) -> Self {
-        let db = Self::empty(database);
-        migrate(&db.owner_url(), Some(&db.database.server_role)).await.unwrap();
-        db
+    /// The same without a schema.
+    pub(crate) fn empty() -> Self {
+        let database = Database::fresh("store").unwrap();
+        Self { database, folder: tempfile::tempdir().unwrap(), shared: true }
     }
 
-    pub(crate) fn empty(database: Database) -> Self {
-        Self { database, folder: tempfile::tempdir().unwrap() }
+    /// One on a server of the test's own.
+    pub(crate) fn on(database: Database) -> Self {
+        Self { database, folder: tempfile::tempdir().unwrap(), shared: false }
+    }
+
+    pub(crate) async fn migrated(self) -> Self {
+        migrate(&self.owner_url(), Some(&self.database.server_role)).await.unwrap();
+        self
     }
 
     pub(crate) fn owner_url(&self) -> SecretUrl {
@@ -70,9 +78,16 @@ impl Db {
 
 impl Drop for Db {
     fn drop(&mut self) {
-        // Where its server is stopped or gone, it went with it.
-        let _ = self.database.clone().remove();
+        if self.shared {
+            // A database that is left over goes with the server.
+            let _ = self.database.clone().remove();
+        }
     }
+}
+
+/// The same address, of another database.
+pub(crate) fn on_database(url: &str, name: &str) -> String {
+    format!("{}/{name}", url.rsplit_once('/').unwrap().0)
 }
 
 /// Runs statements by an address of its own; the code and words of the error.

@@ -51,7 +51,11 @@ async fn an_append_whose_connection_was_ended_keeps_nothing_and_the_next_works()
         end_connections(&db);
         let lost = match wrote {
             true => open.commit().await.unwrap_err(),
-            false => open.write(&batch_of(events)).await.unwrap_err(),
+            false => {
+                let lost = open.write(&batch_of(events)).await.unwrap_err();
+                drop(open);
+                lost
+            }
         };
         assert!(is_unavailable(&lost), "{lost}");
         assert_eq!(bounded(store.append()).await.unwrap().head().offset.get(), 1, "wrote: {wrote}");
@@ -95,7 +99,7 @@ async fn a_stranger_who_holds_the_lock_makes_appends_fail_in_time_and_reads_go_o
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_outlives_the_restart_of_its_database_with_everything_acknowledged() {
     let server = Arc::new(Postgres::start_durable().unwrap());
-    let db = Db::of(server.database("charter").unwrap()).await;
+    let db = Db::on(server.database("charter").unwrap()).migrated().await;
     let store = db.server().await;
     let mut led = store.lead(Task::Publish).await.unwrap().unwrap();
     let mut wakes = store.wakes().await.unwrap();

@@ -1,14 +1,13 @@
 //! Making the schema and bringing it up to date.
 
 use crate::common::{Db, append};
-use charter_services::Database;
 use charter_store::{LogStore, SecretStore, StoreError};
 use charter_store_postgres::{Access, KNOWN, Migrated, PostgresStore, migrate, schema_version};
 use std::{collections::BTreeSet, fs, path::Path};
 
 #[tokio::test]
 async fn a_migration_makes_the_schema_once_and_keeps_the_logs_id_and_keys() {
-    let db = Db::empty(Database::fresh("store").unwrap());
+    let db = Db::empty();
     let role = Some(db.database.server_role.as_str());
     assert_eq!(schema_version(&db.server_url()).await.unwrap(), 0);
     let error = db.open_error(&db.database.server_url).await;
@@ -25,7 +24,7 @@ async fn a_migration_makes_the_schema_once_and_keeps_the_logs_id_and_keys() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrations_that_start_at_once_make_one_schema() {
-    let db = Db::empty(Database::fresh("store").unwrap());
+    let db = Db::empty();
     let migrating: Vec<_> = (0..6)
         .map(|_| {
             let (owner, role) = (db.owner_url(), db.database.server_role.clone());
@@ -42,7 +41,7 @@ async fn migrations_that_start_at_once_make_one_schema() {
 
 #[tokio::test]
 async fn who_may_not_migrate_is_told_so_and_changes_nothing() {
-    let db = Db::empty(Database::fresh("store").unwrap());
+    let db = Db::empty();
     let told = migrate(&db.server_url(), None).await.unwrap_err().to_string();
     assert!(told.contains(&format!("TO {}", db.database.server_role)), "{told}");
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname IN ('log', 'tables')";
@@ -53,7 +52,7 @@ async fn who_may_not_migrate_is_told_so_and_changes_nothing() {
 
 #[tokio::test]
 async fn schemas_an_administrator_made_for_the_owner_are_used() {
-    let db = Db::empty(Database::fresh("store").unwrap());
+    let db = Db::empty();
     let owner = db.database.server_role.replace("_server", "_owner");
     db.sql(&format!(
         "ALTER DATABASE {} OWNER TO CURRENT_USER; GRANT CONNECT ON DATABASE {0} TO {owner}; \
@@ -66,7 +65,7 @@ async fn schemas_an_administrator_made_for_the_owner_are_used() {
 
 #[tokio::test]
 async fn somebody_elses_schema_and_a_newer_one_are_refused_untouched() {
-    let db = Db::empty(Database::fresh("store").unwrap());
+    let db = Db::empty();
     db.sql("CREATE SCHEMA log; CREATE TABLE log.lines (line text)");
     for told in [
         migrate(&db.owner_url(), None).await.unwrap_err().to_string(),

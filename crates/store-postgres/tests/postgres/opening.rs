@@ -1,6 +1,6 @@
 //! Opening and closing, and what is told when a database can't be opened.
 
-use crate::common::{Db, append, connection, fill, scan};
+use crate::common::{Db, append, connection, fill, on_database, scan};
 use charter_events::Offset;
 use charter_services::Database;
 use charter_store::{
@@ -26,7 +26,7 @@ async fn what_is_wrong_with_an_address_is_told_in_one_line_without_the_password(
         (url.replace(place, "no-such-host.invalid:5432"), "`no-such-host.invalid:5432`"),
         (url.replace(secret, &format!("{secret}x")), "the password of the role"),
         (url.replace(role, "nobody"), "the password of the role `nobody`"),
-        (url.replace(&format!("/{name}"), "/nothing"), "there is no database `nothing`"),
+        (on_database(url, "nothing"), "there is no database `nothing`"),
         (format!("{url}?sslmode=require"), "TLS"),
     ] {
         let error = db.open_error(&address).await;
@@ -49,7 +49,7 @@ async fn a_database_of_another_encoding_is_refused() {
     let db = Db::fresh().await;
     let name = format!("{}_latin", db.database.name);
     db.sql(&format!("CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"));
-    let url = db.database.superuser_url().replace(&format!("/{}", db.database.name), &format!("/{name}"));
+    let url = on_database(&db.database.superuser_url(), &name);
     let line = db.open_error(&url).await.to_string();
     db.sql(&format!("DROP DATABASE {name} WITH (FORCE)"));
     assert!(line.contains("its encoding is LATIN1"), "{line}");

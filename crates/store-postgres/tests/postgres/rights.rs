@@ -1,6 +1,6 @@
 //! Two roles: what the servers' may not do, what it must, and that the log refuses even its owner.
 
-use crate::common::{Db, append, run_as, scan};
+use crate::common::{Db, append, on_database, run_as, scan};
 use charter_services::Database;
 use charter_store::StoreError;
 use charter_store_postgres::{Access, PostgresStore, migrate};
@@ -109,8 +109,7 @@ async fn a_tool_needs_to_read_the_log_and_nothing_else() {
     let tool = Database::fresh("tool").unwrap();
     let role = &tool.server_role;
     db.sql(&format!("GRANT CONNECT ON DATABASE {} TO {role}", db.database.name));
-    let url = tool.server_url.replace(&format!("/{}", tool.name), &format!("/{}", db.database.name));
-    let url = url.parse().unwrap();
+    let url = on_database(&tool.server_url, &db.database.name).parse().unwrap();
     let open = || PostgresStore::open(&url, db.folder.path(), Access::ReadOnly);
     for grant in [
         "USAGE ON SCHEMA log",

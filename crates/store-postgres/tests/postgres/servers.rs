@@ -110,7 +110,7 @@ async fn an_append_of_one_server_wakes_the_other_that_sees_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_nudge_that_can_not_be_sent_holds_up_no_append() {
     let server = Postgres::start_durable().unwrap();
-    let db = Db::of(server.database("charter").unwrap()).await;
+    let db = Db::on(server.database("charter").unwrap()).migrated().await;
     let role = &db.database.server_role;
     db.sql(&format!("ALTER ROLE {role} SET synchronous_commit = local"));
     let store = db.server().await;
@@ -126,7 +126,14 @@ async fn a_nudge_that_can_not_be_sent_holds_up_no_append() {
         let offset = append(&*store).await.unwrap();
         store.announce(Offset::new(offset).unwrap()).await;
     }
-    wait_for(&db, "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'object'", "1").await;
+    let blocked = || db.sql("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'object'") == "1";
+    let nudging = async {
+        while !blocked() {
+            store.announce(Offset::ZERO).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(HEARD_WITHIN, nudging).await.unwrap();
     assert_eq!(append(&*store).await.unwrap(), 22);
     stuck.abort();
 }
