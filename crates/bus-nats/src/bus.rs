@@ -39,7 +39,16 @@ struct Shared {
     /// Where it is, without secrets.
     url: String,
     replicas: usize,
+    /// By what the user is known: what a server that refuses him does not accept.
+    signed_in_by: SignedInBy,
     noticed: Arc<Noticed>,
+}
+
+/// By what a user is known to the server, and where that is said.
+#[derive(Debug, Clone, Copy)]
+struct SignedInBy {
+    what: &'static str,
+    variable: &'static str,
 }
 
 /// What the client reported.
@@ -108,7 +117,8 @@ impl Bus {
             .timeout(Duration::from_secs(REQUEST_SECONDS_MAX))
             .build(client.clone());
         let (url, replicas) = (config.url.to_string(), config.replicas.max(1));
-        Ok(Self { shared: Arc::new(Shared { client, jetstream, url, replicas, noticed }) })
+        let signed_in_by = signed_in_by(config);
+        Ok(Self { shared: Arc::new(Shared { client, jetstream, url, replicas, signed_in_by, noticed }) })
     }
 
     /// Whether the bus is there right now.
@@ -205,9 +215,18 @@ impl Bus {
         async move { missing_right(&mut denied, subject).await }
     }
 
+    /// What is wrong with a bus that does not answer.
     pub(crate) fn away(&self, why: impl Into<String>) -> BusError {
+        let url = self.shared.url.clone();
         let trouble = lock(&self.shared.noticed.trouble).clone();
-        BusError::Away { url: self.shared.url.clone(), why: trouble.unwrap_or_else(|| why.into()) }
+        match trouble {
+            Some(why) if is_refusal(&why) => {
+                let SignedInBy { what, variable } = self.shared.signed_in_by;
+                BusError::Unauthorized { url, what, variable }
+            }
+            Some(why) => BusError::Away { url, why },
+            None => BusError::Away { url, why: why.into() },
+        }
     }
 
     pub(crate) fn refused(&self, asked: impl Into<String>, error: &jetstream::Error) -> BusError {
@@ -286,22 +305,35 @@ fn connect_error(config: &NatsConfig, error: &ConnectError) -> BusError {
     let url = config.url.to_string();
     let why = error.source().map_or_else(|| error.kind().to_string(), ToString::to_string);
     let io = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
-    let refused = ["authentication", "authorization", "revoked"];
+    let unauthorized =
+        matches!(error.kind(), ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication);
+    if unauthorized || is_refusal(&why) {
+        let SignedInBy { what, variable } = signed_in_by(config);
+        return BusError::Unauthorized { url, what, variable };
+    }
     match error.kind() {
         ConnectErrorKind::Tls => BusError::Tls { url, why },
-        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => unauthorized(config),
-        _ if refused.iter().any(|word| why.to_lowercase().contains(word)) => unauthorized(config),
         _ if io.is_some_and(|e| e.kind() == std::io::ErrorKind::InvalidData) => BusError::Tls { url, why },
         _ => BusError::Away { url, why },
     }
 }
 
-fn unauthorized(config: &NatsConfig) -> BusError {
-    let (what, variable) = match &config.credentials_file {
-        Some(_) => ("the credentials in the file", "the file that CHARTER_NATS_CREDENTIALS names"),
-        None => ("the user and password or the token", "them in CHARTER_NATS_URL"),
-    };
-    BusError::Unauthorized { url: config.url.to_string(), what, variable }
+/// Whether a server said that it does not know this user.
+fn is_refusal(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["authentication", "authorization", "revoked", "signing nonce"].iter().any(|word| text.contains(word))
+}
+
+const fn signed_in_by(config: &NatsConfig) -> SignedInBy {
+    match config.credentials_file {
+        Some(_) => SignedInBy {
+            what: "the credentials in the file",
+            variable: "the file that CHARTER_NATS_CREDENTIALS names",
+        },
+        None => {
+            SignedInBy { what: "the user and password or the token", variable: "them in CHARTER_NATS_URL" }
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

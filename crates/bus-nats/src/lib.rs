@@ -7,12 +7,25 @@
 //!
 //! # Rights a user needs on the NATS server
 //!
-//! With `S` for the stream's name, `CHARTER_<log id without dashes>`, and `L` for the log's id:
+//! `S` is the stream's name, `CHARTER_<log id without dashes>`, `L` the log's id. A publisher publishes to
+//! - `$JS.API.STREAM.INFO.S`, `$JS.API.STREAM.CREATE.S`, `$JS.API.STREAM.UPDATE.S`, `$JS.API.STREAM.MSG.GET.S`, and
+//! - `charter.L.>`;
 //!
-//! | who | publish to | subscribe to |
-//! |---|---|---|
-//! | publisher | `$JS.API.INFO`, `$JS.API.STREAM.INFO.S`, `$JS.API.STREAM.CREATE.S`, `$JS.API.STREAM.UPDATE.S`, `$JS.API.STREAM.MSG.GET.S`, `charter.L.>` | `_INBOX.>` |
-//! | consumer | `$JS.API.INFO`, `$JS.API.STREAM.INFO.S`, `$JS.API.CONSUMER.CREATE.S.>`, `$JS.API.CONSUMER.MSG.NEXT.S.>`, `$JS.API.CONSUMER.DELETE.S.>` | `_INBOX.>` |
+//! a consumer publishes to
+//! - `$JS.API.CONSUMER.CREATE.S` and `$JS.API.CONSUMER.MSG.NEXT.S.>`.
+//!
+//! Both subscribe to `_INBOX.>`, and ask `$JS.API.INFO` whether JetStream is there; who may not is not held up.
+//!
+//! # Metrics
+//!
+//! | name | what it is |
+//! |---|---|
+//! | `charter_publisher_leads` | 1 while this server publishes |
+//! | `charter_publish_lag_events` | events of the log that are not in the stream; 0 where another server publishes |
+//! | `charter_publish_lag_seconds` | the age of the oldest of them |
+//! | `charter_published_events_total` | events stored in the stream by this server |
+//! | `charter_stream_forked` | 1 while the stream holds another history than the log |
+//! | `charter_follower_gaps_total` | how often a consumer had to read at the source what the stream did not have |
 
 mod asyncapi;
 mod bus;

@@ -149,9 +149,8 @@ impl<'a> Session<'a> {
 
     /// The first of some offsets where stream and log differ.
     async fn difference(&self, first: u64, last: u64) -> Result<Option<u64>, Trouble> {
-        let this = &*self;
         let mut compared = futures_util::stream::iter(first..=last)
-            .map(|offset| async move { Ok::<_, Trouble>((offset, this.same(offset).await?)) })
+            .map(|offset| async move { Ok::<_, Trouble>((offset, self.same(offset).await?)) })
             .buffered(ASKED_AT_ONCE);
         while let Some(compared) = compared.next().await {
             if let (offset, false) = compared? {

@@ -8,9 +8,11 @@
     reason = "a test"
 )]
 
+mod cluster;
 mod connecting;
 mod faults;
 mod publishing;
 mod reading;
 mod rights;
 mod support;
+mod told;
