@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// How long a request may take before it counts as lost.
-const REQUEST_SECONDS_MAX: u64 = 30;
+const REQUEST_SECONDS_MAX: u64 = 60;
 
 /// An HTTP client that gives up in the end.
 pub(crate) fn client() -> reqwest::Client {

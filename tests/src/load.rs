@@ -124,7 +124,7 @@ impl Load {
         self.acknowledged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Three groups, then a grant to the last of them.
+    /// Three groups, then a grant to the last of them: a server that did not make the group has to find it.
     async fn one(&self, caller: usize, number: usize) -> anyhow::Result<()> {
         let named = |number: usize| format!("{}-{caller}-{number}", self.name);
         let name = named(number);
@@ -147,12 +147,13 @@ impl Load {
     ) -> anyhow::Result<()> {
         let deadline = Instant::now() + Duration::from_secs(COMMAND_SECONDS_MAX);
         let mut last = String::new();
-        for attempt in 0.. {
+        let mut server = first;
+        loop {
             ensure!(
                 Instant::now() < deadline,
                 "{name}: not acknowledged within {COMMAND_SECONDS_MAX} s: {last}"
             );
-            let caller = self.caller.at(self.urls.get(first + attempt));
+            let caller = self.caller.at(self.urls.get(server));
             let request = caller
                 .request(reqwest::Method::POST, path)
                 .timeout(Duration::from_secs(ANSWER_SECONDS_MAX))
@@ -173,7 +174,7 @@ impl Load {
                 Err(error) => last = format!("{error:#}"),
             }
             tokio::time::sleep(AGAIN).await;
+            server += 1;
         }
-        Ok(())
     }
 }

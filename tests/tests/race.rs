@@ -147,6 +147,26 @@ async fn whichever_two_ways_to_lose_an_administrator_race_on_one_database_one_is
     race(orders().step_by(61), &pairs).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_write_their_snapshots_into_one_folder_at_once_do_each_other_no_harm() {
+    let shared = Shared::new().await;
+    for round in 0..20 {
+        let racers = [shared.racer().await, shared.racer().await];
+        two_administrators(&racers).await;
+        let slug = format!("g{round}").parse().unwrap();
+        let asked = request(Caller::of(user("one")), CreateGroup { slug, name: shown("Group") });
+        let last = racers[1].control().submit(asked).await.unwrap().last;
+        let digest = racers[0].control().at_least(last).await.unwrap().digest();
+        assert_eq!(digest, racers[1].control().policy().digest());
+        let [one, other] = racers.map(|racer| racer.control().clone().shutdown());
+        tokio::join!(one, other);
+        let next = shared.racer().await;
+        assert_eq!(next.control().policy().digest(), digest, "round {round}");
+        next.control().clone().shutdown().await;
+    }
+    shared.database.remove().unwrap();
+}
+
 /// Longer than the store itself waits for the lock.
 const HELD: Duration = Duration::from_secs(7);
 
