@@ -139,7 +139,7 @@ impl Watched {
 async fn show(app: &App, follower: &Follower, watched: Option<&Watched>) -> Outcome {
     let mut events = follower.events();
     let mut versions = follower.versions();
-    let mut look = tokio::time::interval(LOOK_EVERY);
+    let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK_EVERY, LOOK_EVERY);
     let mut telling = Telling::new();
     let mut last: Option<bool> = None;
     loop {

@@ -1,7 +1,14 @@
 //! The program as people run it: processes, exit codes, what is printed. One binary, so that it is linked once.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on should stop at once")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that can't go on should stop at once"
+)]
 
 mod databases;
+mod follow;
 mod moving;
 mod offline;
 mod quickstart;
