@@ -16,7 +16,7 @@ use charter_store::{StoreError, Wakes};
 use std::{
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -32,6 +32,8 @@ const WAKES_APART_MIN: Duration = Duration::from_millis(5);
 const FAILED_PAUSE: Duration = Duration::from_millis(200);
 /// How soon the log is read again when the outcome of a commit is not known.
 const UNSURE_PAUSE: Duration = Duration::from_secs(1);
+/// How soon a store that is doubted is asked for the head's lock again.
+const RELOCK_PAUSE: Duration = Duration::from_millis(500);
 /// How long one page of events may take.
 const PAGE_WAIT: Duration = Duration::from_secs(10);
 /// How soon nudges are listened for again after a failure: at first, and at most.
@@ -52,6 +54,7 @@ pub(crate) struct Following {
     unsure: AtomicBool,
     /// The store answers, and the writer doubts it: it should lock the head to find out.
     pub(crate) relock: Notify,
+    relocked: Mutex<Option<Instant>>,
     /// Where this server's last commit ended.
     committed: watch::Sender<Offset>,
 }
@@ -65,6 +68,7 @@ impl Following {
             ended: watch::Sender::new(0),
             unsure: AtomicBool::new(false),
             relock: Notify::new(),
+            relocked: Mutex::new(None),
             committed: watch::Sender::new(Offset::ZERO),
         }
     }
@@ -77,6 +81,16 @@ impl Following {
     /// This server's commit is durable: the others are to hear of it.
     pub(crate) fn committed(&self, head: Offset) {
         self.committed.send_replace(head);
+    }
+
+    /// Whether it is time to find out again whether the head can be locked.
+    fn may_relock(&self) -> bool {
+        let mut last = self.relocked.lock().unwrap_or_else(PoisonError::into_inner);
+        let may = last.is_none_or(|last| last.elapsed() >= RELOCK_PAUSE);
+        if may {
+            *last = Some(Instant::now());
+        }
+        may
     }
 
     /// Whether the outcome of a commit is not known.
@@ -139,7 +153,7 @@ async fn round(inner: &Arc<Inner>) {
         if inner.health.fail(error.not_ready()) {
             tracing::error!(%error, "the log can't be followed");
         }
-    } else if inner.health.doubts_the_store() {
+    } else if inner.health.doubts_the_store() && inner.following.may_relock() {
         inner.following.relock.notify_one();
     }
     measure_absence(inner);
@@ -161,8 +175,12 @@ async fn follow(inner: &Inner) -> Result<(), LoadError> {
     }
     let head = polled.head;
     inner.store_clock.compare(inner.config.clock.now(), inner.time(), head.recorded_at);
-    show_head(head.offset, head.offset.get().saturating_sub(state.head.offset.get()));
-    if let Some(mut folding) = writer::behind(&state, &head)? {
+    // What the writer has published meanwhile need not be folded again.
+    let newest = inner.published.load();
+    let state = if newest.head.offset <= head.offset { newest } else { state };
+    let folding = writer::behind(&state, &head)?.filter(|_| inner.published.version() < head.offset);
+    show_head(head.offset, head.offset.get().saturating_sub(inner.published.version().get()));
+    if let Some(mut folding) = folding {
         while folding.head().offset < head.offset {
             let at = folding.head().offset;
             let page = inner.store.read(at, page_limit(at, &head));

@@ -66,6 +66,10 @@ impl Control {
             match self.inner.sealing.open(user, &key, sealed) {
                 Some(profile) => {
                     self.inner.profiles.0.insert(user, (sealed.clone(), Arc::new(profile.clone())));
+                    // Erased while it was opened: the next who looks would not find it, and it would stay in memory.
+                    if sealed_of(&self.policy(), user).is_none() {
+                        self.inner.profiles.forget(user);
+                    }
                     found.insert(user, profile);
                 }
                 None => tracing::error!(%user, "a profile does not open under its user's key"),

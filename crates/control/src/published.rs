@@ -72,6 +72,10 @@ impl Published {
         wanted: Offset,
         wait: Duration,
     ) -> Result<Arc<Policy>, VersionNotReached> {
+        let policy = self.policy();
+        if policy.version() >= wanted {
+            return Ok(policy);
+        }
         let mut versions = self.version.subscribe();
         let reached = tokio::time::timeout(wait, versions.wait_for(|version| *version >= wanted)).await;
         let policy = self.policy();

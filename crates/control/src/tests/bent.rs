@@ -8,12 +8,12 @@ use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
     Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Leadership, Lease,
     Loaded, LogStore, MemoryStore, MoveStore, PasswordHash, Polled, SecretHash, SecretStore, SecretWrite,
-    ServerStore, Snapshot, SnapshotStore, StoreError, Task, UserKey, Wanted,
+    ServerStore, Snapshot, SnapshotStore, StoreError, Task, UserKey, Wakes, Wanted,
 };
 use std::{
     sync::{
         Arc, RwLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -26,6 +26,8 @@ pub(super) struct Bent {
     snapshots: bool,
     clock: Option<Arc<StandingClock>>,
     hangs: Arc<AtomicBool>,
+    /// How often listening fails, and then what is heard breaks off, before it works; none: nothing is ever heard.
+    deaf_rounds: Option<Arc<AtomicUsize>>,
 }
 
 impl Bent {
@@ -36,6 +38,7 @@ impl Bent {
             snapshots: true,
             clock: None,
             hangs: Arc::default(),
+            deaf_rounds: None,
         }
     }
 
@@ -51,6 +54,11 @@ impl Bent {
     /// It has a clock of its own.
     pub(super) fn with_clock(store: &MemoryStore, clock: &Arc<StandingClock>) -> Self {
         Self { clock: Some(clock.clone()), ..Self::on(store) }
+    }
+
+    /// Nudges are heard only after listening has failed so often.
+    pub(super) fn hard_of_hearing(store: &MemoryStore, deaf_rounds: usize) -> Self {
+        Self { deaf_rounds: Some(Arc::new(AtomicUsize::new(deaf_rounds))), ..Self::on(store) }
     }
 
     /// From now on a poll is never answered (true), or at once (false).
@@ -156,8 +164,36 @@ impl ServerStore for Bent {
         self.log().live_servers(now).await
     }
 
+    async fn wakes(&self) -> Result<Box<dyn Wakes>, StoreError> {
+        let Some(rounds) = &self.deaf_rounds else { return Ok(Box::new(Never)) };
+        let left = rounds.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        match left {
+            Err(_) => self.log().wakes().await,
+            Ok(left) if left % 2 == 0 => Ok(Box::new(Broken)),
+            Ok(_) => Err(StoreError::Unavailable { what: "listening", source: None }),
+        }
+    }
+
     async fn lead(&self, task: Task) -> Result<Option<Box<dyn Leadership>>, StoreError> {
         self.log().lead(task).await
+    }
+}
+
+struct Never;
+
+#[async_trait]
+impl Wakes for Never {
+    async fn next(&mut self) -> Result<(), StoreError> {
+        std::future::pending().await
+    }
+}
+
+struct Broken;
+
+#[async_trait]
+impl Wakes for Broken {
+    async fn next(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::Unavailable { what: "listening", source: None })
     }
 }
 

@@ -56,12 +56,13 @@ async fn a_version_another_server_committed_is_here_as_soon_as_it_is_asked_for()
 }
 
 #[tokio::test]
-async fn a_nudge_is_enough_to_see_what_another_server_did_and_so_is_polling() {
+async fn a_nudge_is_enough_to_see_what_another_server_did_also_after_listening_broke_and_so_is_polling() {
     let house = House::new().await;
     let admin = house.administrator("root").await;
     let nudged = started(house.store.clone(), polling(NEVER)).await;
     let polls = started(Bent::on(&house.store), polling(Duration::from_millis(1))).await;
-    for control in [nudged, polls] {
+    let broken = started(Bent::hard_of_hearing(&house.store, 3), polling(NEVER)).await;
+    for control in [nudged, polls, broken] {
         let mut versions = control.versions();
         // Nudges are heard from some moment after the start on, so once may be too early.
         let mut round = 0;

@@ -210,7 +210,7 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
             "the log is damaged"
         }
         Failed::Store(error) => {
-            tracing::error!(%error, code = error.code(), "a batch of commands was not written");
+            tracing::error!(%error, code = error.code(), "the store took no write");
             // A batch that is refused says nothing about whether the store can be reached.
             if !matches!(error, StoreError::Refused(_) | StoreError::HeadMoved { .. }) {
                 doubt_the_store(inner);
