@@ -34,6 +34,7 @@ mod consumer;
 mod error;
 mod message;
 mod publisher;
+mod state;
 mod stream;
 
 pub use asyncapi::{Documented, asyncapi};
@@ -43,4 +44,5 @@ pub use consumer::{Consumer, ConsumerError, ConsumerOptions, Position, Reread};
 pub use error::{BusError, HEADERS_BYTES_MAX, MESSAGE_BYTES_MAX};
 pub use message::{message_id, stream_name, subject, subjects};
 pub use publisher::{Publisher, PublisherOptions};
+pub use state::StreamState;
 pub use stream::Fork;

@@ -71,7 +71,7 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
 fn place(args: &Gen) -> Outcome<Place> {
     if let Some(text) = args.database_url.as_ref().and_then(Hidden::given) {
         let url = database_url(text, "--database-url")?;
-        return Ok(Place::Database { url, data: std::env::temp_dir().join("charter-bench") });
+        return Ok(Place::Database { url: Box::new(url), data: std::env::temp_dir().join("charter-bench") });
     }
     let Some(out) = &args.out else { return Err(Failure::usage("`--out` is missing")) };
     if out.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {

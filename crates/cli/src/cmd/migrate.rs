@@ -39,7 +39,7 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
 }
 
 async fn database(app: &App, args: &Args, owner: &SecretUrl, server: Option<&SecretUrl>) -> Outcome {
-    let place = Place::Database { url: owner.clone(), data: std::path::PathBuf::new() };
+    let place = Place::Database { url: Box::new(owner.clone()), data: std::path::PathBuf::new() };
     if let Some(server) = server
         && (server.server(), server.database()) != (owner.server(), owner.database())
     {

@@ -62,7 +62,7 @@ pub(crate) enum Place {
     /// A PostgreSQL database.
     Database {
         /// Which.
-        url: SecretUrl,
+        url: Box<SecretUrl>,
         /// Its snapshots are in a folder of this machine.
         data: PathBuf,
     },
@@ -97,7 +97,7 @@ impl StoreArgs {
             return data.map(Place::Folder);
         };
         let url = database_url(text, "CHARTER_DATABASE_URL")?;
-        Ok(Place::Database { url, data: data? })
+        Ok(Place::Database { url: Box::new(url), data: data? })
     }
 
     /// The database meant, if it is one. Needs no data folder.

@@ -19,7 +19,7 @@ pub(crate) fn both(database: &Database) -> [(&str, &str); 2] {
     [("CHARTER_DATABASE_URL", &database.server_url), ("CHARTER_MIGRATION_URL", &database.owner_url)]
 }
 
-fn servers<'a>(database: &'a Database) -> [(&'static str, &'a str); 1] {
+fn servers(database: &Database) -> [(&'static str, &str); 1] {
     [("CHARTER_DATABASE_URL", &database.server_url)]
 }
 

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_server_on_a_database_tells_everything_but_passwords() {
-        let url = "postgres://charter:hunter2@db.example/charter".parse().unwrap();
+        let url = Box::new("postgres://charter:hunter2@db.example/charter".parse().unwrap());
         let banner = Banner {
             place: &Place::Database { url, data: "/var/lib/charter".into() },
             stream: Some(("nats://***@localhost:4222".to_owned(), Some("connection refused".to_owned()))),

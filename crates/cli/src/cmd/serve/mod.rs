@@ -105,9 +105,9 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, bus: Opti
     let router = charter_http::router(control.clone(), config);
     let served = charter_http::serve(listener, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
-    control.shutdown().await;
+    control.clone().shutdown().await;
     if let Some(publishing) = publishing {
-        publishing.end().await;
+        publishing.end(control.policy().version()).await;
     }
     served.doing("serve")?;
     Ok(Exit::Done)

@@ -6,12 +6,15 @@ use crate::{
 };
 use charter_bus_nats::{Bus, BusError, NatsConfig, Publisher};
 use charter_control::{Control, StreamFault};
+use charter_events::{LogId, Offset};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long publishing what is left may take at the end.
-const DRAIN_SECONDS_MAX: u64 = 10;
+const DRAIN_SECONDS_MAX: u64 = 5;
+/// How often the stream is looked at meanwhile.
+const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A bus that can be used, now or later.
 pub(super) struct Connected {
@@ -21,6 +24,8 @@ pub(super) struct Connected {
 
 /// Publishing, until it is told to end.
 pub(super) struct Publishing {
+    bus: Bus,
+    log_id: LogId,
     stop: CancellationToken,
     task: JoinHandle<()>,
     /// Where, without secrets; and why not now.
@@ -37,8 +42,8 @@ pub(super) async fn connected(config: Option<&NatsConfig>) -> Outcome<Option<Con
 impl Connected {
     /// Checks the stream, and publishes from now on.
     pub(super) async fn publish(self, control: &Control) -> Outcome<Publishing> {
-        let url = self.bus.url().to_owned();
-        let publisher = Publisher::new(self.bus, control.store(), control.log_id(), control.versions());
+        let (bus, log_id) = (self.bus, control.log_id());
+        let publisher = Publisher::new(bus.clone(), control.store(), log_id, control.versions());
         let trouble = match self.away {
             Some(away) => Some(away),
             None => publisher.prepare().await.err(),
@@ -61,17 +66,35 @@ impl Connected {
             BusError::Away { why, .. } => why,
             other => chain(&other),
         });
-        Ok(Publishing { stop, task, shown: (url, why) })
+        let shown = (bus.url().to_owned(), why);
+        Ok(Publishing { bus, log_id, stop, task, shown })
     }
 }
 
 impl Publishing {
-    /// Publishes what is left, for a bounded time. Whatever remains is published by the next server that leads.
-    pub(super) async fn end(self) {
+    /// Ends once the stream has the log up to a version, whichever server publishes it, or after a bounded time.
+    /// Whatever remains is published by the next server that leads.
+    pub(super) async fn end(self, version: Offset) {
+        let most = Duration::from_secs(DRAIN_SECONDS_MAX);
+        if !tokio::time::timeout(most, self.drained(version)).await.unwrap_or(false) {
+            tracing::warn!(%version, "the log is not published to its end: the next server that leads goes on");
+        }
         self.stop.cancel();
-        let ended = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), self.task).await;
-        if ended.is_err() {
-            tracing::warn!("the log is not published to its end: the next server goes on");
+        // An error: it had ended by itself.
+        drop(self.task.await);
+    }
+
+    /// Whether the stream came to have it all; false when it can't be asked.
+    async fn drained(&self, version: Offset) -> bool {
+        loop {
+            if !self.bus.is_connected() {
+                return false;
+            }
+            match self.bus.stream_state(self.log_id).await {
+                Ok(Some(state)) if state.last >= version.get() => return true,
+                Ok(_) => tokio::time::sleep(DRAIN_LOOK_EVERY).await,
+                Err(_) => return false,
+            }
         }
     }
 }
