@@ -45,7 +45,7 @@ async fn set_up() -> (Control, String) {
         assert_eq!(answer.status(), 201);
         let bytes = axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap();
         let body: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        secret = body["secret"].as_str().unwrap_or_default().to_owned();
+        secret = body.get("secret").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     }
     (started.control, secret)
 }

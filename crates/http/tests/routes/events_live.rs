@@ -23,7 +23,8 @@ struct Reader {
 
 impl Reader {
     async fn more(&mut self) -> bool {
-        match tokio::time::timeout(LONG, self.body.next()).await.expect("the stream is silent") {
+        // An error: the stream is silent.
+        match tokio::time::timeout(LONG, self.body.next()).await.unwrap() {
             Some(bytes) => {
                 self.text.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
                 true
@@ -199,7 +200,7 @@ async fn opened_at_last(api: &Api) -> Reader {
             tokio::time::sleep(SOON).await;
         }
     };
-    tokio::time::timeout(LONG, open).await.expect("the place is free again")
+    tokio::time::timeout(LONG, open).await.unwrap()
 }
 
 #[tokio::test]
