@@ -1,7 +1,6 @@
 //! The program as people run it: processes, exit codes, what is printed. One binary, so that it is linked once.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a test that can't go on should stop at once"

@@ -139,3 +139,18 @@ fn an_import_without_secrets_says_what_is_lost_and_takes_them_later() {
     second.run(&home, &format!("replay import {log} --secrets {secrets}")).done();
     is_usable(&second, &token);
 }
+
+#[test]
+fn a_log_is_exported_beside_its_server_and_is_the_same_elsewhere() {
+    let home = Home::new();
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let [first, second] = [0, 1].map(|n| Kept { variables: vec![], data: folders[n].path() });
+    let server = first.serve();
+    server.set_up().run("demo").done();
+    let exported = first.run(&home, "replay export").done();
+    assert!(!exported.stdout.contains("argon2") && exported.stderr.contains("Secrets are not in it"));
+    let import = ["replay", "import", "-", "--data", second.data.to_str().unwrap()];
+    home.run_with(&import, &exported.stdout).done();
+    assert_eq!(identity(&home, &first), identity(&home, &second));
+    assert_eq!(server.stop("-TERM"), 0);
+}

@@ -91,7 +91,7 @@ fn the_quickstart_works_as_printed() {
 fn the_readme_names_every_variable_the_program_reads() {
     let readme = fs::read_to_string(README).unwrap();
     let help = Home::new();
-    for verb in ["", "serve", "setup"] {
+    for verb in ["", "serve", "setup", "migrate", "doctor", "follow"] {
         let text = help
             .run_with(&[verb, "--help"].into_iter().filter(|a| !a.is_empty()).collect::<Vec<_>>(), "")
             .stdout;
