@@ -24,7 +24,8 @@ const MOVE_HEAD: &str = "UPDATE log.log_head SET head = $1, head_hash = $2, reco
                          WHERE one AND head = $4 AND head_hash = $5";
 /// A commit must be durable when it returns. A setting that asks for more than that is left as it is.
 const DURABLE: &str = "SELECT CASE WHEN current_setting('synchronous_commit') = 'off' \
-                       THEN set_config('synchronous_commit', 'on', false) ELSE current_setting('synchronous_commit') END";
+                       THEN set_config('synchronous_commit', 'on', false) \
+                       ELSE current_setting('synchronous_commit') END";
 
 const BEGIN_MAX: Duration = Duration::from_secs(connect::LOCK_SECONDS_MAX + 2);
 const STEP_MAX: Duration = Duration::from_secs(connect::WRITE_SECONDS_MAX + 2);

@@ -67,7 +67,6 @@ fn grants(role: &str) -> Vec<String> {
         format!("REVOKE ALL ON ALL TABLES IN SCHEMA log FROM {role}"),
         format!("GRANT USAGE ON SCHEMA log TO {role}"),
         format!("GRANT {} ON SCHEMA tables TO {role}", TABLES.join(", ")),
-        format!("GRANT ALL ON ALL TABLES IN SCHEMA tables TO {role}"),
         format!("ALTER DEFAULT PRIVILEGES IN SCHEMA tables GRANT ALL ON TABLES TO {role}"),
     ];
     all.extend(

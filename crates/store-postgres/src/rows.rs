@@ -13,7 +13,8 @@ use uuid::Uuid;
 pub(crate) const SELECT_EVENTS: &str = "SELECT \"offset\", event_id, command_id, command_index, command_size, \
      type, schema, recorded_at, actor_kind, actor_id, via, request_id, reason, payload, prev_hash, hash \
      FROM (SELECT *, sum(size) OVER (ORDER BY \"offset\" ROWS UNBOUNDED PRECEDING) AS bytes \
-           FROM (SELECT *, coalesce(octet_length(payload), 0) AS size FROM log.events WHERE \"offset\" > $1 AND \"offset\" <= $2 ORDER BY \"offset\" LIMIT $3) \
+           FROM (SELECT *, coalesce(octet_length(payload), 0) AS size \
+                 FROM log.events WHERE \"offset\" > $1 AND \"offset\" <= $2 ORDER BY \"offset\" LIMIT $3) \
                 AS page) AS measured \
      WHERE bytes - size <= $4 ORDER BY \"offset\"";
 

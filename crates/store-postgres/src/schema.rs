@@ -90,7 +90,8 @@ fn not_allowed(owner: &SecretUrl, what: &'static str, error: sqlx::Error) -> Sto
     opening::not_a_store(
         owner,
         format!(
-            "the role `{role}` may not change it ({}); use its owner, or `GRANT CREATE ON DATABASE {database} TO {role}`",
+            "the role `{role}` may not change it ({}); use its owner, or \
+             `GRANT CREATE ON DATABASE {database} TO {role}`",
             opening::first_line(&error)
         ),
     )

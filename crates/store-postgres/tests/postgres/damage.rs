@@ -148,7 +148,10 @@ async fn text_that_appears_or_goes_is_told_at_its_offset() {
 #[tokio::test]
 async fn rows_deleted_swapped_added_or_cut_off_and_a_changed_head_are_told() {
     let log = log_of(200).await;
-    log.db.sql("CREATE TABLE public.kept AS SELECT * FROM log.events; CREATE TABLE public.head AS SELECT * FROM log.log_head");
+    log.db.sql(
+        "CREATE TABLE public.kept AS SELECT * FROM log.events; \
+         CREATE TABLE public.head AS SELECT * FROM log.log_head",
+    );
     let beyond = "INSERT INTO log.events SELECT 201, event_id, command_id, command_index, command_size, type, schema, \
                   recorded_at, actor_kind, actor_id, via, request_id, reason, payload, prev_hash, hash \
                   FROM log.events WHERE \"offset\" = 200";
@@ -188,7 +191,8 @@ async fn rows_deleted_swapped_added_or_cut_off_and_a_changed_head_are_told() {
 #[tokio::test]
 async fn columns_that_hold_something_else_are_told_as_unreadable_events() {
     for sql in [
-        "ALTER TABLE log.events ALTER COLUMN payload DROP NOT NULL; UPDATE log.events SET payload = NULL WHERE \"offset\" = 1",
+        "ALTER TABLE log.events ALTER COLUMN payload DROP NOT NULL; \
+         UPDATE log.events SET payload = NULL WHERE \"offset\" = 1",
         "ALTER TABLE log.events ALTER COLUMN event_id TYPE text USING event_id::text",
         "UPDATE log.events SET actor_kind = 'robot' WHERE \"offset\" = 1",
         "UPDATE log.events SET hash = 'short' WHERE \"offset\" = 1",

@@ -156,7 +156,10 @@ async fn a_damaged_tail_start_or_head_keeps_a_server_from_starting_and_a_tool_fr
     let db = Db::fresh().await;
     fill(&*db.server().await, 300).await;
     db.disarm();
-    db.sql("CREATE TABLE public.kept AS SELECT * FROM log.events; CREATE TABLE public.head AS SELECT * FROM log.log_head");
+    db.sql(
+        "CREATE TABLE public.kept AS SELECT * FROM log.events; \
+         CREATE TABLE public.head AS SELECT * FROM log.log_head",
+    );
     for (sql, offset) in [
         ("UPDATE log.events SET payload = '\\x00' WHERE \"offset\" = 1", 1),
         ("UPDATE log.events SET payload = '\\x00' WHERE \"offset\" = 290", 290),

@@ -103,6 +103,18 @@ async fn a_role_that_could_change_the_log_is_refused_until_the_owner_migrates_ag
 }
 
 #[tokio::test]
+async fn a_servers_role_makes_tables_of_its_own_and_uses_the_owners_in_their_schema() {
+    let db = Db::fresh().await;
+    let (server, owner) = (&db.database.server_url, &db.database.owner_url);
+    run_as(server, "CREATE TABLE tables.own (n int); INSERT INTO tables.own VALUES (1)").await.unwrap();
+    run_as(owner, "CREATE TABLE tables.given (n int)").await.unwrap();
+    run_as(server, "INSERT INTO tables.given VALUES (1); TRUNCATE tables.given").await.unwrap();
+    migrate(&db.owner_url(), Some(&db.database.server_role)).await.unwrap();
+    run_as(server, "DROP TABLE tables.own").await.unwrap();
+    append(&*db.server().await).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_tool_needs_to_read_the_log_and_nothing_else() {
     let db = Db::fresh().await;
     append(&*db.server().await).await.unwrap();

@@ -119,8 +119,10 @@ async fn a_nudge_that_can_not_be_sent_holds_up_no_append() {
     db.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     db.sql("SELECT pg_reload_conf()");
     let mut stranger = connection(&db.database.owner_url).await;
-    let stuck =
-        tokio::spawn(async move { sqlx::raw_sql("NOTIFY charter").execute(&mut stranger).await.map(drop) });
+    let stuck = tokio::spawn(async move {
+        let commit = "BEGIN; CREATE SCHEMA something; NOTIFY charter; COMMIT";
+        sqlx::raw_sql(commit).execute(&mut stranger).await.map(drop)
+    });
     wait_for(&db, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'", "1").await;
     for _ in 0..20 {
         let offset = append(&*store).await.unwrap();
