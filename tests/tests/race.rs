@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
-use charter_commands::{ChangePassword, Command, CreateGroup, RecoverAdministrator, RevokeGrant, SuspendUser};
+use charter_commands::{
+    ChangePassword, Command, CreateGroup, RecoverAdministrator, RevokeGrant, SuspendUser,
+};
 use charter_control::{
     Clock, Config, Freshness, Request, RequestMeta, SystemClock,
     failpoints::race::{Racer, interleave, orders},
@@ -135,7 +137,7 @@ async fn race(orders: impl Iterator<Item = u32>, ways: &[[Way; 2]]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_every_order_of_their_steps_two_servers_on_one_database_leave_one_of_the_last_two_administrators() {
+async fn in_every_order_of_steps_two_servers_on_postgresql_leave_one_of_the_last_two_administrators() {
     assert_eq!(orders().count(), 924);
     race(orders(), &[[Way::GiveUpGrant, Way::Suspend]]).await;
 }

@@ -2,7 +2,8 @@
 //!
 //! A sealed profile is `0x01 ‖ nonce (24 bytes) ‖ XChaCha20-Poly1305(profile as JSON, padded with spaces)`,
 //! with the log id and the user id as associated data, so that no sealed profile can be moved to another
-//! user or log. A tag is `HMAC-SHA-256(tag key, "charter-name\0" ‖ text)`; usernames, login names (lower-cased) and external ids share it.
+//! user or log. A tag is `HMAC-SHA-256(tag key, "charter-name\0" ‖ text)`; usernames, login names (lower-cased) and
+//! external ids share it.
 
 use crate::error::IdentityError;
 use chacha20poly1305::{

@@ -105,8 +105,8 @@ impl Racer {
     }
 }
 
-/// Takes the steps of both in the order of the bits (0: the first, 1: the second) until both are answered. A server that
-/// waits for the head can take no step: its turns go to the other.
+/// Takes the steps of both in the order of the bits (0: the first, 1: the second) until both are answered. A server
+/// that waits for the head can take no step: its turns go to the other.
 pub async fn interleave(racers: &mut [Racer; 2], mut order: u32) {
     let [one, other] = racers;
     let (mut one_waits, mut other_waits) = (false, false);

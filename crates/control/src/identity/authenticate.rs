@@ -187,8 +187,8 @@ impl Known {
         Self { row: Arc::new(row), read_at, noted: Arc::new(AtomicI64::new(noted)) }
     }
 
-    /// Whether the user's sessions have ended since the row was read. One of them may have been kept, by another server:
-    /// then its row begins anew.
+    /// Whether the user's sessions have ended since the row was read. One of them may have been kept, by another
+    /// server: then its row begins anew.
     fn is_outdated(&self, policy: &Policy) -> bool {
         let ended = policy.user(self.row.user).and_then(|user| user.sessions_ended_at);
         self.row.kind == CredentialKind::Session && ended.is_some_and(|ended| ended > self.read_at)
