@@ -8,7 +8,8 @@
 //! else over HTTP; with `CHARTER_FOLDER` the state is kept there, and the next start reads only what is new.
 //!
 //! It answers lines such as `<user's id> core.user.read` or `<user's id> minecraft.server.restart <object's id>`, and
-//! `status`. A line may end with `@<version>`: then the answer is at that version or a later one. It ends with its input.
+//! `status`. A line may end with `@<version>`: then the answer is at that version or a later one. It ends with its
+//! input.
 #![expect(clippy::print_stdout, reason = "that is what it is for")]
 
 use anyhow::Context;

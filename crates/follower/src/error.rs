@@ -122,7 +122,7 @@ impl Stopped {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotReached {
     /// The bound on waiting has passed.
-    #[error("version {wanted} was not reached in time; this is version {at}{}", .why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default())]
+    #[error("version {wanted} was not reached in time; this is version {at}{}", shown(.why))]
     InTime {
         /// The version asked for.
         wanted: Offset,
@@ -141,4 +141,8 @@ pub enum NotReached {
         /// Why it stopped.
         stopped: Stopped,
     },
+}
+
+fn shown(why: &Option<String>) -> String {
+    why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
 }

@@ -45,10 +45,10 @@
 //! - A state is shown only where a command is complete, so no answer sees half a command. Versions never go back.
 //! - Nothing is skipped. An event this build can't read, a damaged one and a log that forked stop it for good
 //!   ([`Stopped`]): it keeps answering at its version, and [`Follower::status`] says so.
-//! - The server or NATS away: it keeps answering and tries again. [`Status::heard_ago`] says how old its answers may be;
-//!   how old is too old is the service's to decide.
-//! - The token is in no log, error or `Debug` text. HTTPS is verified with the system's certificates; unless the process
-//!   has chosen a provider of cryptography for `rustls`, aws-lc-rs is.
+//! - The server or NATS away: it keeps answering and tries again. [`Status::heard_ago`] says how old its answers may
+//!   be; how old is too old is the service's to decide.
+//! - The token is in no log, error or `Debug` text. HTTPS is verified with the system's certificates; unless the
+//!   process has chosen a provider of cryptography for `rustls`, aws-lc-rs is.
 //!
 //! The gauge `charter_follower_version` and the counter `charter_follower_gaps_total` are recorded with the `metrics`
 //! facade.

@@ -6,6 +6,7 @@ mod gate;
 mod opening;
 mod params;
 mod server;
+mod stalling;
 mod stopping;
 
 pub(crate) use around::{around, method_not_allowed, no_route};

@@ -1,7 +1,7 @@
 //! Serving a router on a listener: HTTP/1.1 and HTTP/2, bounded in connections, headers and time, and ended without
 //! breaking off what is being answered. The one place that knows the HTTP implementation.
 
-use super::{opening::Opening, stopping::Stopping};
+use super::{opening::Opening, stalling::Stalling, stopping::Stopping};
 use axum::{Extension, Router};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -24,6 +24,8 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 100;
 /// The most requests at once on one HTTP/2 connection.
 const STREAMS_MAX: u32 = 128;
+/// How long a client may take nothing of what is sent to it, in seconds.
+const STALL_SECONDS_MAX: u64 = 30;
 /// How long running requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS_MAX: u64 = 30;
 /// How long to wait after the system refused to accept a connection, in milliseconds.
@@ -68,6 +70,7 @@ async fn serve_within(
             }
         };
         let service = TowerToHyperService::new(router.clone());
+        let stream = Stalling::new(stream, Duration::from_secs(STALL_SECONDS_MAX));
         let stream = TokioIo::new(Opening::new(stream, opening_max));
         let connection = server.serve_connection(stream, service).into_owned();
         let watched = graceful.watch(connection);

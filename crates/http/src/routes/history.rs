@@ -28,7 +28,8 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// taken. A comment comes when nothing happened for a while. It ends when the credential or the permission does, when
 /// the server stops or can't read on, and when nobody takes what it sends.
 #[utoipa::path(get, path = "/api/v1/events", operation_id = "events", tag = "history",
-    params(("Last-Event-ID" = Option<u64>, Header, description = "For a live stream: the offset of the last event seen")),
+    params(("Last-Event-ID" = Option<u64>, Header,
+            description = "For a live stream: the offset of the last event seen")),
     responses((status = 200, description = "One page as NDJSON, or a live stream", content(
         (String = "application/x-ndjson"), (String = "text/event-stream")))))]
 pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Problem> {
