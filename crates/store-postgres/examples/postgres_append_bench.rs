@@ -1,6 +1,6 @@
 //! Prints what appending costs, beside plain inserts of the same number of rows and bytes in the same run, on a server
 //! of its own that has every commit on the disk.
-//! `cargo run --release -p charter-store-postgres --example append_bench [events] [repeats]`
+//! `cargo run --release -p charter-store-postgres --example postgres_append_bench [events] [repeats]`
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a measuring tool")]
 
 use charter_services::{Database, Postgres};
