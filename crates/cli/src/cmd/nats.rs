@@ -37,11 +37,30 @@ impl NatsArgs {
     }
 }
 
-/// Connects. A bus that is only away is connected to later, and told of; anything else needs to be put right first.
-pub(crate) async fn bus(config: &NatsConfig) -> Outcome<(Bus, Option<BusError>)> {
+/// Connects. What somebody has to put right ends the start; whatever may pass is told, and waited for beside serving:
+/// no command and no decision depends on the stream.
+///
+/// JetStream that is missing counts as passing once the log has begun: it takes itself away when its disk is full.
+pub(crate) async fn bus(config: &NatsConfig, log_is_new: bool) -> Outcome<(Bus, Option<BusError>)> {
     match connect(config).await {
         Ok(bus) => Ok((bus, None)),
-        Err(away) if away.is_away() => Ok((connect_later(config).await?, Some(away))),
-        Err(error) => Err(Failure::error(chain(&error))),
+        Err(error) if must_be_put_right(&error, log_is_new) => Err(Failure::error(chain(&error))),
+        Err(error) => Ok((connect_later(config).await?, Some(error))),
+    }
+}
+
+/// Whether an error is one of configuration.
+pub(crate) const fn must_be_put_right(error: &BusError, log_is_new: bool) -> bool {
+    match error {
+        BusError::Unauthorized { .. }
+        | BusError::CredentialsFile { .. }
+        | BusError::Tls { .. }
+        | BusError::TooOld { .. }
+        | BusError::Forbidden { .. }
+        | BusError::MaxPayload { .. } => true,
+        BusError::NoJetStream { .. } => log_is_new,
+        BusError::Away { .. } | BusError::Refused { .. } | BusError::Stream { .. } | BusError::Fork(_) => {
+            false
+        }
     }
 }

@@ -188,6 +188,8 @@ async fn read_both(
         bar.finish();
     }
     let head = head.map_err(|error| failed(&error))?;
+    // A server that was started meanwhile works with keys that are replaced now.
+    opened.alone(now()).await?;
     match beside {
         Some(mut beside) => match secrets::import(store, beside.as_mut()).await.map_err(|e| failed(&e))? {
             Imported::Rows(rows) => app.out.note(&format!("{rows} secrets.")),

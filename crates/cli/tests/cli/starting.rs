@@ -62,6 +62,15 @@ fn a_bus_that_can_not_be_used_is_one_line_and_one_that_is_away_is_waited_for() {
     ] {
         one_line(&home.run_in(&[("CHARTER_NATS_URL", &url)], serve), says);
     }
+    // Once there is a log, what may be passing does not keep anybody from deciding.
+    let data = tempfile::tempdir().unwrap();
+    let server = crate::support::Server::start(data.path());
+    assert_eq!(server.stop("-TERM"), 0);
+    let url = without.url();
+    let server = crate::support::Server::start_with(data.path(), &[("CHARTER_NATS_URL", &url)]);
+    assert!(server.banner.contains("JetStream is not enabled"), "{}", server.banner);
+    server.set_up();
+    assert_eq!(server.stop("-TERM"), 0);
     let data = tempfile::tempdir().unwrap();
     let away = [("CHARTER_NATS_URL", "nats://ann:hunter2@127.0.0.1:1")];
     let server = crate::support::Server::start_with(data.path(), &away);

@@ -38,7 +38,7 @@ impl Banner<'_> {
             }
         }
         if let Some((url, trouble)) = &self.stream {
-            let state = trouble.as_ref().map(|why| format!(" (away: {why})")).unwrap_or_default();
+            let state = trouble.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             line("stream:", format!("{url}{state}"));
         }
         if let Some(server) = self.server {
@@ -108,7 +108,10 @@ mod tests {
         let url = Box::new("postgres://charter:hunter2@db.example/charter".parse().unwrap());
         let banner = Banner {
             place: &Place::Database { url, data: "/var/lib/charter".into() },
-            stream: Some(("nats://***@localhost:4222".to_owned(), Some("connection refused".to_owned()))),
+            stream: Some((
+                "nats://***@localhost:4222".to_owned(),
+                Some("away: connection refused".to_owned()),
+            )),
             server: Some(Uuid::from_u128(7)),
             others: &[lease("0.2.0"), lease("0.1.0"), lease("0.2.0")],
             setup_code: None,

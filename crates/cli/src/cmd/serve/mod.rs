@@ -18,8 +18,9 @@ use crate::{
     output::{Progress as Bar, to_stderr},
 };
 use banner::Banner;
+use charter_bus_nats::NatsConfig;
 use charter_control::{Config, Control, Progress, ProgressFn, StartError, Started};
-use charter_events::DisplayName;
+use charter_events::{DisplayName, Offset};
 use charter_http::HttpConfig;
 use charter_store::Lease;
 use logs::{LogFormat, metrics, start_logs};
@@ -72,15 +73,16 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     start_logs(args.log_format, &args.log)?;
-    let bus = stream::connected(nats.as_ref()).await?;
     bring_up_to_date(app, &place, &args.owner).await?;
     let opened = place.open(Access::Server).await?;
-    let done = serve(app, &args, &place, &opened, bus).await;
+    let done = serve(app, &args, &place, &opened, nats.as_ref()).await;
     opened.close().await;
     done
 }
 
-async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, bus: Option<Connected>) -> Outcome {
+async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Option<&NatsConfig>) -> Outcome {
+    let head = opened.store.head().await.map_err(|error| opening(&error))?;
+    let bus = stream::connected(nats, head.offset == Offset::ZERO).await?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| {
         Failure::error(format!("can't listen on {}: {error}", args.listen))
             .hint("`--listen 127.0.0.1:0` takes any free port")

@@ -1,7 +1,7 @@
 //! Publishing the log beside serving it: from the bus that was connected to, to the last message before the end.
 
 use crate::{
-    cmd::nats::bus,
+    cmd::nats::{bus, must_be_put_right},
     exit::{Failure, Outcome, chain},
 };
 use charter_bus_nats::{Bus, BusError, NatsConfig, Publisher};
@@ -19,7 +19,9 @@ const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A bus that can be used, now or later.
 pub(super) struct Connected {
     bus: Bus,
-    away: Option<BusError>,
+    /// Why not now.
+    trouble: Option<BusError>,
+    log_is_new: bool,
 }
 
 /// Publishing, until it is told to end.
@@ -33,10 +35,10 @@ pub(super) struct Publishing {
 }
 
 /// Connects to the bus, if there is to be one.
-pub(super) async fn connected(config: Option<&NatsConfig>) -> Outcome<Option<Connected>> {
+pub(super) async fn connected(config: Option<&NatsConfig>, log_is_new: bool) -> Outcome<Option<Connected>> {
     let Some(config) = config else { return Ok(None) };
-    let (bus, away) = bus(config).await?;
-    Ok(Some(Connected { bus, away }))
+    let (bus, trouble) = bus(config, log_is_new).await?;
+    Ok(Some(Connected { bus, trouble, log_is_new }))
 }
 
 impl Connected {
@@ -44,17 +46,14 @@ impl Connected {
     pub(super) async fn publish(self, control: &Control) -> Outcome<Publishing> {
         let (bus, log_id) = (self.bus, control.log_id());
         let publisher = Publisher::new(bus.clone(), control.store(), log_id, control.versions());
-        let trouble = match self.away {
-            Some(away) => Some(away),
+        let trouble = match self.trouble {
+            Some(trouble) => Some(trouble),
             None => publisher.prepare().await.err(),
         };
-        let trouble = match trouble {
-            // A fork is the publisher's to raise: decisions and commands go on beside it.
-            Some(trouble @ (BusError::Away { .. } | BusError::Fork(_))) => Some(trouble),
-            Some(error) => return Err(Failure::error(chain(&error))),
-            None => None,
-        };
         if let Some(error) = &trouble {
+            if must_be_put_right(error, self.log_is_new) {
+                return Err(Failure::error(chain(error)));
+            }
             tracing::warn!(code = error.code(), "{}", chain(error));
         }
         let stop = CancellationToken::new();
@@ -63,7 +62,7 @@ impl Connected {
             alarmed.stream_alarm(fork.map(|fork| StreamFault { offset: fork.offset }));
         }));
         let why = trouble.map(|error| match error {
-            BusError::Away { why, .. } => why,
+            BusError::Away { why, .. } => format!("away: {why}"),
             other => chain(&other),
         });
         let shown = (bus.url().to_owned(), why);
