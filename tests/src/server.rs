@@ -43,17 +43,33 @@ impl Server {
     /// As [`Server::start`].
     pub async fn start_nth(installation: &Installation, number: usize, port: u16) -> anyhow::Result<Self> {
         let mut server = Self::spawn(installation, number, port)?;
+        server.until_it("/readyz").await?;
+        Ok(server)
+    }
+
+    /// Starts a server that need not become ready, and waits until it answers at all.
+    ///
+    /// # Errors
+    /// When it ends or does not answer in time; with everything it printed.
+    pub async fn start_unready(installation: &Installation) -> anyhow::Result<Self> {
+        let mut server = Self::spawn(installation, 0, 0)?;
+        server.until_it("/healthz").await?;
+        Ok(server)
+    }
+
+    /// Waits until it answers a probe with yes.
+    async fn until_it(&mut self, probe: &str) -> anyhow::Result<()> {
         let deadline = Instant::now() + Duration::from_secs(READY_SECONDS_MAX);
         let http = client();
-        while server.url.is_empty() || !is_ready(&http, &server.url).await {
-            if let Some(status) = server.child.try_wait()? {
-                bail!("the server ended with {status}:\n{}", server.printed());
+        while self.url.is_empty() || !says_yes(&http, &self.url, probe).await {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended with {status}:\n{}", self.printed());
             }
-            ensure!(Instant::now() < deadline, "the server is not ready:\n{}", server.printed());
+            ensure!(Instant::now() < deadline, "the server does not answer {probe}:\n{}", self.printed());
             tokio::time::sleep(Duration::from_millis(5)).await;
-            server.read_banner();
+            self.read_banner();
         }
-        Ok(server)
+        Ok(())
     }
 
     fn spawn(installation: &Installation, number: usize, port: u16) -> anyhow::Result<Self> {
@@ -149,7 +165,7 @@ impl Server {
     pub async fn until_ready(&self, ready: bool, seconds_max: u64) -> anyhow::Result<()> {
         let http = client();
         let what = if ready { "the server is ready" } else { "the server is not ready" };
-        eventually(what, seconds_max, async || is_ready(&http, &self.url).await == ready)
+        eventually(what, seconds_max, async || says_yes(&http, &self.url, "/readyz").await == ready)
             .await
             .with_context(|| self.printed())
     }
@@ -187,6 +203,6 @@ impl Drop for Server {
     }
 }
 
-async fn is_ready(http: &reqwest::Client, url: &str) -> bool {
-    http.get(format!("{url}/readyz")).send().await.is_ok_and(|answer| answer.status().is_success())
+async fn says_yes(http: &reqwest::Client, url: &str, probe: &str) -> bool {
+    http.get(format!("{url}{probe}")).send().await.is_ok_and(|answer| answer.status().is_success())
 }

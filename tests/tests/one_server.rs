@@ -116,11 +116,9 @@ async fn damage_below_the_snapshot_is_found_in_the_background_and_stops_writes_a
     server.stop().unwrap();
     flip_a_byte(&installation, 30).await;
 
-    let outcome = Server::start(&installation).await;
+    let server = Server::start_unready(&installation).await.unwrap();
 
-    // Found by the background pass: at once, or while the server is coming up.
-    let Ok(server) = outcome else { return };
-    let admin = server.sign_in(ADMIN, PASSWORD).await.unwrap();
+    let admin = admin.at(&server.url);
     let deadline = Instant::now() + Duration::from_secs(30);
     let ready = loop {
         let ready = admin.get("/readyz").await.unwrap();

@@ -1,12 +1,12 @@
 //! Several servers on one PostgreSQL: whatever happens to each of them, they remain one installation.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that tells what it did")]
 
 use charter_bus_nats::NatsConfig;
 use charter_follower::{Follower, FollowerConfig, Token};
 use charter_services::Nats;
 use charter_tests::{Caller, Database, Fleet, Installation, Load, PASSWORD};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CALLERS: usize = 64;
 const COMMANDS_DEFAULT: usize = 20_000;
@@ -71,10 +71,12 @@ async fn three_servers_that_are_killed_and_restarted_keep_every_acknowledged_com
     let commands = setting("CHARTER_SERVERS_COMMANDS", COMMANDS_DEFAULT);
     let load = fleet.load("c");
 
+    let started = Instant::now();
     let callers = load.start(CALLERS, commands.div_ceil(CALLERS));
     let seed = setting("CHARTER_SERVERS_SEED", 20_261_130) as u64;
     let disturbed = disturb(&mut fleet, &load, commands, seed).await;
     Load::join(callers).await.unwrap();
+    eprintln!("{} commands, {disturbed} servers ended, {:?}", load.count(), started.elapsed());
 
     assert!(
         load.count() >= commands && (disturbed > 0 || commands < 2_000),

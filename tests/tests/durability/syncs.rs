@@ -1,0 +1,160 @@
+//! Answers wait for the disk; a disk that fails makes commands unavailable and nothing else.
+
+use crate::shim::Shimmed;
+use charter_tests::{Database, Fleet, Load, Server};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+const LOAD_SECONDS_MAX: u64 = 60;
+
+fn group(slug: &str) -> Value {
+    json!({"slug": slug, "name": slug})
+}
+
+async fn no_answer_leaves_before_a_sync_that_began_after_the_command_has_returned(database: Database) {
+    const CALLERS: usize = 8;
+    const COMMANDS_EACH: usize = 8;
+    let Shimmed { shim, postgres: _postgres, installation } = Shimmed::new(database);
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    // Long enough that an answer which does not wait for it is always first.
+    shim.delay(50);
+
+    let shim = Arc::new(shim);
+    let callers = (0..CALLERS).map(|caller| {
+        let (admin, shim) = (admin.clone(), Arc::clone(&shim));
+        tokio::spawn(async move {
+            for number in 0..COMMANDS_EACH {
+                let slug = format!("g{caller}-{number}");
+                let asked = shim.mark();
+                admin.post("/api/v1/groups", &group(&slug)).await.unwrap().expect(201).unwrap();
+                assert!(shim.synced_since(asked), "{slug} was answered ahead of the disk");
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.unwrap();
+    }
+    shim.delay(0);
+    server.stop().unwrap();
+    installation.verify().unwrap();
+}
+
+async fn while_the_disk_does_not_answer_no_command_is_answered_and_nobody_sees_it(database: Database) {
+    let Shimmed { shim, postgres: _postgres, installation } = Shimmed::new(database);
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    for round in 0..3 {
+        let slug = format!("held{round}");
+        let before = admin.get("/api/v1/log").await.unwrap().expect(200).unwrap().version;
+        shim.hold();
+        let mark = shim.mark();
+        let asked = tokio::spawn({
+            let (admin, slug) = (admin.clone(), slug.clone());
+            async move { admin.post("/api/v1/groups", &group(&slug)).await.unwrap() }
+        });
+        shim.until("begin", mark).await;
+
+        // A wrong answer would come at any moment: the longer this is, the surer it is seen.
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert!(!asked.is_finished(), "answered ahead of the disk");
+        let seen = admin.get(&format!("/api/v1/groups/{slug}")).await.unwrap();
+        assert_eq!((seen.status, seen.version), (404, before), "{seen:?}");
+        assert_eq!(admin.get("/readyz").await.unwrap().status, 200);
+
+        shim.let_go();
+        asked.await.unwrap().expect(201).unwrap();
+        admin.get(&format!("/api/v1/groups/{slug}")).await.unwrap().expect(200).unwrap();
+    }
+    server.stop().unwrap();
+    installation.verify().unwrap();
+}
+
+async fn a_disk_that_fails_makes_commands_unavailable_and_loses_none_that_was_acknowledged(
+    database: Database,
+) {
+    const TIMES: usize = 3;
+    const CALLERS: usize = 8;
+    let Shimmed { shim, postgres, installation } = Shimmed::new(database);
+    let mut fleet = Fleet::start(installation, 1).await.unwrap();
+    let load = fleet.load("f");
+    let callers = load.start(CALLERS, 100_000);
+    for time in 0..TIMES {
+        load.until(load.count() + 40, LOAD_SECONDS_MAX).await.unwrap();
+        let mark = shim.mark();
+        shim.fail();
+        shim.until("fail", mark).await;
+
+        let admin = fleet.admin(0).unwrap();
+        let refused = admin.post("/api/v1/groups", &group(&format!("no{time}"))).await.unwrap();
+        assert_eq!(refused.status, 503, "{refused:?}");
+        fleet.server(0).unwrap().until_ready(false, 10).await.unwrap();
+        assert!(fleet.server(0).unwrap().printed().contains("the store took no write"));
+
+        // Now and then the server ends before the disk is well again.
+        let ends = time % 2 == 1;
+        if ends {
+            fleet.kill(0).unwrap();
+        }
+        shim.mend();
+        if let Some(postgres) = &postgres {
+            // It ends itself when its own log can't be synced.
+            postgres.restart().unwrap();
+        }
+        if ends {
+            fleet.start_again(0).await.unwrap();
+        }
+        fleet.server(0).unwrap().until_ready(true, 60).await.unwrap();
+    }
+    load.until(load.count() + 40, LOAD_SECONDS_MAX).await.unwrap();
+    load.stop();
+    Load::join(callers).await.unwrap();
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+/// SQLite's file is the server's own: whichever of its first syncs fails, also while the file is made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whichever_of_the_first_syncs_fails_an_installation_in_a_file_can_be_started_again() {
+    const SYNCS: usize = 12;
+    for nth in 1..=SYNCS {
+        let Shimmed { shim, installation, .. } = Shimmed::new(Database::Sqlite);
+        let failing = shim.fails_at(&installation, nth);
+        let mut acknowledged = Vec::new();
+        // A server that can't be started then has said so and ended.
+        if let Ok(server) = Server::start(&failing).await
+            && let Ok(admin) = server.set_up().await
+        {
+            for number in 0..SYNCS {
+                let slug = format!("g{number}");
+                let answer = admin.post("/api/v1/groups", &group(&slug)).await.unwrap();
+                assert!(matches!(answer.status, 201 | 503), "sync {nth}: {answer:?}");
+                acknowledged.extend((answer.status == 201).then_some(slug));
+            }
+            server.kill().unwrap();
+        }
+        drop(failing);
+    }
+}
+
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        $(mod $name {
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                super::$name(super::Database::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                super::$name(super::Database::Postgres).await;
+            }
+        })+
+    };
+}
+
+on_both!(
+    no_answer_leaves_before_a_sync_that_began_after_the_command_has_returned,
+    while_the_disk_does_not_answer_no_command_is_answered_and_nobody_sees_it,
+    a_disk_that_fails_makes_commands_unavailable_and_loses_none_that_was_acknowledged,
+);
