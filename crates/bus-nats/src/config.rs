@@ -30,7 +30,8 @@ impl NatsConfig {
 
     /// What the client needs, but for the servers.
     pub(crate) async fn options(&self) -> Result<ConnectOptions, BusError> {
-        let options = ConnectOptions::new().name(&self.name);
+        // also with servers that another server tells of
+        let options = ConnectOptions::new().name(&self.name).require_tls(self.url.with_tls);
         if let Some(path) = &self.credentials_file {
             let options = options.credentials_file(path).await;
             return options.map_err(|source| BusError::CredentialsFile { path: path.clone(), source });
@@ -51,6 +52,8 @@ impl NatsConfig {
 pub struct NatsUrl {
     /// Without user, password and token: the client writes addresses to its log.
     servers: Vec<ServerAddr>,
+    /// With every server, whatever it says of itself.
+    with_tls: bool,
     shown: String,
     secret: Secret,
 }
@@ -77,7 +80,7 @@ impl FromStr for NatsUrl {
     type Err = InvalidNatsUrl;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (mut servers, mut secret) = (Vec::new(), Secret::None);
+        let (mut servers, mut secret) = (Vec::<ServerAddr>::new(), Secret::None);
         let mut shown = Vec::new();
         for address in text.split(',').map(str::trim) {
             let (scheme, rest) = address.split_once("://").unwrap_or(("nats", address));
@@ -89,6 +92,9 @@ impl FromStr for NatsUrl {
             let server: ServerAddr = format!("{scheme}://{place}")
                 .parse()
                 .map_err(|_| InvalidNatsUrl("the host or the port can't be read"))?;
+            if servers.iter().any(|other| other.scheme() != scheme) {
+                return Err(InvalidNatsUrl("some of its addresses are `tls://` and some are not"));
+            }
             if server.host().is_empty() {
                 return Err(InvalidNatsUrl("it names no host"));
             }
@@ -104,7 +110,8 @@ impl FromStr for NatsUrl {
         if servers.len() > SERVERS_MAX {
             return Err(InvalidNatsUrl("it names more than 16 servers"));
         }
-        Ok(Self { servers, shown: shown.join(","), secret })
+        let with_tls = servers.iter().any(ServerAddr::tls_required);
+        Ok(Self { servers, with_tls, shown: shown.join(","), secret })
     }
 }
 
@@ -159,6 +166,7 @@ mod tests {
             assert!(url.secret == secret, "{text}");
             let debug = format!("{:?}", NatsConfig::new(url.clone(), "test"));
             assert!(!debug.contains("pa@ss") && !debug.contains("s3cr3t"), "{debug}");
+            assert_eq!(url.with_tls, text.starts_with("tls://"));
             assert!(url.servers().iter().all(|s| s.username().is_none() && s.password().is_none()));
         }
     }
@@ -171,6 +179,7 @@ mod tests {
             ("https://a:hidden@h", "neither"),
             ("nats://a:hidden@h:port", "the port"),
             ("nats://a:hidden@h,nats://b:hidden@h", "different users"),
+            ("tls://a:hidden@h,nats://a:hidden@h", "some of its addresses are `tls://`"),
             (&["h"; 17].join(","), "more than 16"),
         ] {
             let error = text.parse::<NatsUrl>().unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! Publishes the log on NATS JetStream, and reads it there without missing an event.
 //!
-//! Layer 3, an adapter. The log is the truth, the stream a relay of it: its sequence is the offset, and whoever reads it
-//! checks the chain and re-reads from a server what is missing. Owns the connection ([`connect`]), the stream and its
-//! messages ([`Publisher`]), the reading of them ([`Consumer`]), and their description ([`asyncapi`]). Must not know
-//! HTTP, use cases, or what an event means.
+//! Layer 3, an adapter. The log is the truth, the stream a relay of it: its sequence is the offset, and whoever reads
+//! it checks the chain and re-reads from a server what is missing. Owns the connection ([`connect`]), the stream and
+//! its messages ([`Publisher`]), the reading of them ([`Consumer`]), and their description ([`asyncapi`]). Must not
+//! know HTTP, use cases, or what an event means.
 //!
 //! # Rights a user needs on the NATS server
 //!
@@ -25,6 +25,7 @@
 //! | `charter_publish_lag_seconds` | the age of the oldest of them |
 //! | `charter_published_events_total` | events stored in the stream by this server |
 //! | `charter_stream_forked` | 1 while the stream holds another history than the log |
+//! | `charter_follower_stream_faults_total` | how often a consumer found in the stream what does not belong there |
 //! | `charter_follower_gaps_total` | how often a consumer had to read at the source what the stream did not have |
 
 mod asyncapi;

@@ -1,9 +1,9 @@
-//! The stream of a log on JetStream: how it must be configured, making it, and what stands in it at a sequence. Must not
-//! know when it is asked.
+//! The stream of a log on JetStream: how it must be configured, making it, and what stands in it at a sequence. Must
+//! not know when it is asked.
 //!
-//! A stream of ours keeps everything for ever, in files, in the order of the log. What somebody changed is set back with
-//! a warning where the server allows it. What can't be set back and would lose or alter messages is refused; memory
-//! instead of files is only warned of, since a lost stream is published again.
+//! A stream of ours keeps everything for ever, in files, in the order of the log. What somebody changed is set back
+//! with a warning where the server allows it. What can't be set back and would lose or alter messages is refused;
+//! memory instead of files is only warned of, since a lost stream is published again.
 
 use crate::{
     bus::Bus,

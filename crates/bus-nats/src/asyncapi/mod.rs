@@ -81,7 +81,7 @@ fn operation(text: &mut String, name: &str, versions: &[&Documented]) -> std::fm
         "  {name}:
     action: send
     summary: Charter publishes each `{name}`.
-    description: In the order of the log, each once, after the command was answered.
+    description: In the order of the log, each once, when it is durable.
     channel:
       $ref: '#/channels/{name}'
     messages:

@@ -11,6 +11,7 @@ use async_nats::jetstream::{
 use charter_events::{Offset, StoredEvent};
 use futures_util::{StreamExt, stream::ReadyChunks};
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// How long the server keeps a consumer nobody asks.
 const INACTIVE_SECONDS: u64 = 60;
@@ -26,17 +27,27 @@ pub(super) struct Heard {
     pub(super) event: Result<StoredEvent, String>,
 }
 
+type Messages = ReadyChunks<pull::Stream>;
+
 pub(super) struct Listening {
     bus: Bus,
     stream: String,
     batch: usize,
-    messages: Option<ReadyChunks<pull::Stream>>,
+    messages: Option<Messages>,
+    /// The consumer is being made, however long that takes.
+    beginning: Option<JoinHandle<Result<Messages, BusError>>>,
     began_after: Offset,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }
 
 impl Listening {
     pub(super) fn new(bus: Bus, stream: String, batch: usize) -> Self {
-        Self { bus, stream, batch, messages: None, began_after: Offset::ZERO }
+        Self { bus, stream, batch, messages: None, beginning: None, began_after: Offset::ZERO }
     }
 
     /// Whether the stream is listened to right now.
@@ -52,44 +63,57 @@ impl Listening {
     /// Stops; the next call begins anew.
     pub(super) fn stop(&mut self) {
         self.messages = None;
+        if let Some(beginning) = self.beginning.take() {
+            beginning.abort();
+        }
     }
 
-    /// The next messages, as they come: at least one. Begins at the event at `after`, so that a stream of another
-    /// history is noticed, when it does not listen yet. Cancelling it loses nothing.
+    /// The next messages, as they come; none when listening has just begun. Begins at the event at `after`, so that a
+    /// stream of another history is noticed, when it does not listen yet. Cancelling it loses nothing.
     pub(super) async fn next(&mut self, after: Offset) -> Result<Vec<Heard>, BusError> {
-        let chunk = loop {
-            let messages = match &mut self.messages {
-                Some(messages) => messages,
-                none => {
-                    if !self.bus.is_connected() {
-                        return Err(self.bus.away("not connected"));
-                    }
-                    self.began_after = after;
-                    none.insert(begin(&self.bus, &self.stream, self.batch, after).await?)
-                }
-            };
-            tokio::select! {
-                biased;
-                chunk = messages.next() => break chunk,
-                () = self.bus.until_connected(false) => self.messages = None,
-            }
+        let Some(messages) = &mut self.messages else {
+            self.begin(after).await?;
+            return Ok(Vec::new());
+        };
+        let chunk = tokio::select! {
+            biased;
+            chunk = messages.next() => chunk.unwrap_or_default(),
+            () = self.bus.until_connected(false) => Vec::new(),
         };
         let mut heard = Vec::new();
-        let mut trouble = None;
-        for message in chunk.unwrap_or_default() {
+        let mut trouble = self.bus.away("the server ended the consumer");
+        for message in chunk {
             match message {
                 Ok(message) => heard.push(read(&message)),
-                Err(error) => trouble = Some(self.bus.away(error.to_string())),
+                Err(error) => {
+                    self.messages = None;
+                    trouble = self.bus.away(error.to_string());
+                }
             }
         }
-        if trouble.is_some() || heard.is_empty() {
+        if heard.is_empty() {
             self.messages = None;
+            return Err(trouble);
         }
-        match trouble {
-            Some(error) if heard.is_empty() => Err(error),
-            None if heard.is_empty() => Err(self.bus.away("the server ended the consumer")),
-            _ => Ok(heard),
+        Ok(heard)
+    }
+
+    async fn begin(&mut self, after: Offset) -> Result<(), BusError> {
+        if !self.bus.is_connected() {
+            self.stop();
+            return Err(self.bus.away("not connected"));
         }
+        let beginning = match &mut self.beginning {
+            Some(beginning) => beginning,
+            none => {
+                self.began_after = after;
+                none.insert(tokio::spawn(begin(self.bus.clone(), self.stream.clone(), self.batch, after)))
+            }
+        };
+        let begun = beginning.await;
+        self.beginning = None;
+        self.messages = Some(begun.map_err(|error| self.bus.away(error.to_string()))??);
+        Ok(())
     }
 }
 
@@ -99,12 +123,7 @@ fn read(message: &Message) -> Heard {
     Heard { sequence, event }
 }
 
-async fn begin(
-    bus: &Bus,
-    stream: &str,
-    batch: usize,
-    after: Offset,
-) -> Result<ReadyChunks<pull::Stream>, BusError> {
+async fn begin(bus: Bus, stream: String, batch: usize, after: Offset) -> Result<Messages, BusError> {
     let config = pull::Config {
         deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: after.get().max(1) },
         ack_policy: AckPolicy::None,
@@ -114,7 +133,7 @@ async fn begin(
         ..pull::Config::default()
     };
     let asked = format!("$JS.API.CONSUMER.CREATE.{stream}");
-    let consumer = bus.watched(&asked, bus.jetstream().create_consumer_on_stream(config, stream)).await?;
+    let consumer = bus.watched(&asked, bus.jetstream().create_consumer_on_stream(config, &stream)).await?;
     let consumer =
         consumer.map_err(|error| bus.away(format!("the stream `{stream}` can't be read: {error}")))?;
     let messages = consumer

@@ -30,7 +30,7 @@ pub struct PublisherOptions {
     pub in_flight_messages_max: usize,
     /// How often a server that doesn't lead tries to, and one that leads asks whether it still does.
     pub lead_every: Duration,
-    /// How often the stream is looked at while nothing is to be published.
+    /// How often the stream is looked at, at least.
     pub look_every: Duration,
     /// How often the stream is looked at while it is forked or can't be used.
     pub forked_look_every: Duration,
@@ -84,7 +84,7 @@ impl Publisher {
     /// # Errors
     /// As [`connect`](crate::connect); [`BusError::Forbidden`], [`BusError::Stream`], [`BusError::Fork`].
     pub async fn prepare(&self) -> Result<(), BusError> {
-        let (position, _) = watch::channel(Offset::ZERO);
+        let position = watch::Sender::new(None);
         let mut session = Session::new(self, &position);
         match session.resume().await {
             Ok(()) => session.try_to_publish().await,
@@ -111,11 +111,11 @@ impl Publisher {
             match self.store.lead(Task::Publish).await {
                 Ok(Some(lead)) => {
                     metrics::gauge!("charter_publisher_leads").set(1.0);
-                    let (position, _) = watch::channel(Offset::ZERO);
+                    let position = watch::Sender::new(None);
                     tokio::select! {
                         () = until_lost(lead, self.options.lead_every) => {}
                         () = self.publish(&position, voice) => {}
-                        () = lag::tell(&*self.store, &self.versions, &position) => {}
+                        () = lag::tell(&*self.store, self.versions.clone(), position.subscribe()) => {}
                     }
                     voice.quit();
                 }
@@ -127,7 +127,7 @@ impl Publisher {
     }
 
     /// Publishes for ever.
-    async fn publish(&self, position: &watch::Sender<Offset>, voice: &mut Voice<'_>) {
+    async fn publish(&self, position: &watch::Sender<Option<Offset>>, voice: &mut Voice<'_>) {
         let mut session = Session::new(self, position);
         let mut failures = 0_u32;
         loop {

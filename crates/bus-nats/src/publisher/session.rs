@@ -19,7 +19,10 @@ use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_store::{Store, StoreError, chain, chain::Verifier};
 use futures_util::{StreamExt, future::BoxFuture, stream::FuturesOrdered};
 use std::collections::VecDeque;
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
 /// How many events are read from the log at once.
 const PAGE_EVENTS: usize = 256;
@@ -62,8 +65,8 @@ pub(super) struct Session<'a> {
     versions: watch::Receiver<Offset>,
     options: PublisherOptions,
     stream: LogStream,
-    /// The last event known to be stored in the stream.
-    position: &'a watch::Sender<Offset>,
+    /// The last event known to be stored in the stream; `None` until it was looked at.
+    position: &'a watch::Sender<Option<Offset>>,
     /// Checks what is sent, from there on.
     verifier: Verifier,
     /// Whether the connection was checked since it was made.
@@ -75,7 +78,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(publisher: &'a Publisher, position: &'a watch::Sender<Offset>) -> Self {
+    pub(super) fn new(publisher: &'a Publisher, position: &'a watch::Sender<Option<Offset>>) -> Self {
         let (bus, log_id) = (publisher.bus.clone(), publisher.log_id);
         let options = publisher.options.clone();
         Self {
@@ -130,7 +133,7 @@ impl<'a> Session<'a> {
             None => Head { recorded_at: Timestamp::MIN, ..chain::empty(self.log_id) },
         };
         self.verifier = Verifier::from_head(head);
-        self.position.send_replace(position);
+        self.position.send_replace(Some(position));
         Ok(())
     }
 
@@ -188,10 +191,10 @@ impl<'a> Session<'a> {
             trouble = self.send_all(voice) => trouble,
         };
         match &trouble {
-            Trouble::Unclear(_) => self.doubtful = true,
-            Trouble::Bus(_) => (self.checked, self.doubtful) = (false, true),
             Trouble::Look => voice.well(),
-            Trouble::Store(_) | Trouble::Unpublishable(..) => {}
+            // what was on its way may have been stored, or not
+            Trouble::Unclear(_) | Trouble::Store(_) | Trouble::Unpublishable(..) => self.doubtful = true,
+            Trouble::Bus(_) => (self.checked, self.doubtful) = (false, true),
         }
         trouble
     }
@@ -199,12 +202,18 @@ impl<'a> Session<'a> {
     async fn send_all(&mut self, voice: &mut Voice<'_>) -> Trouble {
         let mut sent = FuturesOrdered::<BoxFuture<'static, Acknowledged>>::new();
         let mut page = VecDeque::new();
-        let most = self.options.in_flight_messages_max;
+        let look_at = Instant::now() + self.options.look_every;
         loop {
+            // when it is time to look, what is on its way arrives first
+            let looks = Instant::now() >= look_at;
+            let most = if looks { 0 } else { self.options.in_flight_messages_max };
             if let Err(trouble) = self.fill(&mut sent, &mut page, most).await {
                 return trouble;
             }
             let idle = sent.is_empty();
+            if looks && idle {
+                return Trouble::Look;
+            }
             tokio::select! {
                 Some(acknowledged) = sent.next(), if !idle => {
                     if let Err(trouble) = self.acknowledge(acknowledged) {
@@ -213,7 +222,7 @@ impl<'a> Session<'a> {
                     voice.well();
                 }
                 () = until_newer(&mut self.versions), if sent.len() < most => {}
-                () = sleep(self.options.look_every), if idle => return Trouble::Look,
+                () = sleep_until(look_at), if !looks => {}
             }
         }
     }
@@ -260,7 +269,7 @@ impl<'a> Session<'a> {
                 why,
             }));
         }
-        self.position.send_replace(offset);
+        self.position.send_replace(Some(offset));
         metrics::counter!("charter_published_events_total").increment(1);
         Ok(())
     }
@@ -272,7 +281,7 @@ impl<'a> Session<'a> {
 
     /// Whether the user may publish: sends what the server must refuse to store.
     pub(super) async fn try_to_publish(&self) -> Result<(), BusError> {
-        let subject = message::subject(self.log_id, "installation.created");
+        let subject = message::subject(self.log_id, "probe");
         // two conditions, neither of which can hold
         let publish =
             PublishMessage::build().expected_stream("CHARTER_none").expected_last_sequence(NO_SEQUENCE);

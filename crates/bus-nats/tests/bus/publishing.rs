@@ -157,6 +157,29 @@ async fn a_stream_somebody_reconfigured_is_set_back() {
 }
 
 #[tokio::test]
+async fn a_stream_reconfigured_while_events_come_all_the_time_is_set_back() {
+    let (nats, store) = (Nats::start().unwrap(), log_of(20).await);
+    let running = Running::start(&bus(&nats.url()).await, &store, quick()).await;
+    until_last(&nats.url(), 20).await;
+    let mut edited = stream(&nats.url()).await.cached_info().config.clone();
+    edited.max_age = Duration::from_secs(3_600);
+    admin(&nats.url()).await.update_stream(edited).await.unwrap();
+
+    let set_back = async {
+        while !stream(&nats.url()).await.cached_info().config.max_age.is_zero() {
+            // well before it would be looked at out of idleness
+            running.append(&store, 1).await;
+            tokio::time::sleep(quick().look_every / 4).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, set_back).await.unwrap();
+    until_last(&nats.url(), store.head().await.unwrap().offset.get()).await;
+
+    assert_stream_is(&nats.url(), &store).await;
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn a_stream_that_was_made_without_its_guards_gets_them() {
     let (nats, store) = (Nats::start().unwrap(), log_of(20).await);
     let made = async_nats::jetstream::stream::Config {

@@ -2,10 +2,10 @@
 
 use crate::support::*;
 use async_nats::jetstream::stream::Config;
-use charter_bus_nats::{Consumer, ConsumerError, ConsumerOptions, stream_name, subject, subjects};
-use charter_events::{EventJson, Hash, StoredEvent};
+use charter_bus_nats::{Consumer, ConsumerError, ConsumerOptions, Reread, stream_name, subject, subjects};
+use charter_events::{EventJson, Hash, Offset, StoredEvent};
 use charter_services::Nats;
-use charter_store::{Fault, LogStore, MemoryStore, What};
+use charter_store::{BoxError, Fault, LogStore, MemoryStore, What};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -242,7 +242,59 @@ async fn a_publisher_that_is_stuck_holds_up_nobody_for_long() {
 }
 
 #[tokio::test]
-async fn another_event_at_the_position_is_a_fork() {
+async fn another_history_on_the_stream_is_the_streams_fault_as_long_as_the_source_agrees() {
+    let (nats, ours, theirs) = (Nats::start().unwrap(), log_of(20).await, log_of(20).await);
+    append_named(&ours, 20, "Ours").await;
+    append_named(&theirs, 10, "Theirs").await;
+    let bus = bus(&nats.url()).await;
+    let running = Running::start(&bus, &theirs, quick()).await;
+    until_last(&nats.url(), 30).await;
+
+    for begun in [21, 25, 30] {
+        let position = after(&ours, begun).await;
+        let mut consumer = Consumer::open_with(&bus, position, Source::of(&ours), eager());
+        assert_eq!(read_to(&mut consumer, 40).await, events_of(&ours).await[begun..]);
+        assert!(!consumer.from_stream() && consumer.stream_faults() >= 1);
+        assert!(consumer.trouble().is_some() && consumer.away_for().is_some());
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn who_read_another_history_is_told_by_the_source_when_the_stream_falls_silent() {
+    let nats = Nats::start().unwrap();
+    let bus = bus(&nats.url()).await;
+    for ours_longer_by in [0, 10] {
+        let (ours, theirs) = (log_of(20).await, log_of(20).await);
+        append_named(&ours, 10 + ours_longer_by, "Ours").await;
+        append_named(&theirs, 10, "Theirs").await;
+        let running = Running::start(&bus, &theirs, quick()).await;
+        until_last(&nats.url(), 30).await;
+        running.stop().await;
+
+        // at 20 theirs follows as well as ours
+        let options = ConsumerOptions { silence_max: Duration::from_millis(200), ..eager() };
+        let mut consumer = Consumer::open_with(&bus, after(&ours, 20).await, Source::of(&ours), options);
+        assert_eq!(until_failed(&mut consumer).await, ConsumerError::Fork { offset: offset(30) });
+    }
+}
+
+/// Reads until the source contradicts, for good.
+async fn until_failed(consumer: &mut Consumer) -> ConsumerError {
+    let reading = async {
+        loop {
+            if let Err(error) = consumer.next().await {
+                return error;
+            }
+        }
+    };
+    let error = tokio::time::timeout(PATIENCE, reading).await.expect("nothing contradicts");
+    assert_eq!(consumer.next().await.unwrap_err(), error);
+    error
+}
+
+#[tokio::test]
+async fn another_history_that_the_source_confirms_is_a_fork() {
     let (nats, ours, theirs) = (Nats::start().unwrap(), log_of(20).await, log_of(20).await);
     append_named(&ours, 10, "Ours").await;
     append_named(&theirs, 10, "Theirs").await;
@@ -250,22 +302,18 @@ async fn another_event_at_the_position_is_a_fork() {
     let running = Running::start(&bus, &theirs, quick()).await;
     until_last(&nats.url(), 30).await;
 
-    for (read, forked) in [(30, 30), (25, 25), (21, 21)] {
+    for read in [30, 25, 21] {
         let position = after(&ours, read).await;
-        let mut consumer = Consumer::open_with(&bus, position, Source::of(&ours), eager());
-        let error = tokio::time::timeout(PATIENCE, consumer.next()).await.unwrap().unwrap_err();
-        assert_eq!(error, ConsumerError::Fork { offset: offset(forked) });
-        assert_eq!(consumer.next().await.unwrap_err(), error);
+        let mut consumer = Consumer::open_with(&bus, position, Source::of(&theirs), eager());
+        let error = until_failed(&mut consumer).await;
+        assert_eq!(error, ConsumerError::Fork { offset: position.offset });
         assert_eq!(consumer.position(), position);
     }
-    // before the two part ways all is well
-    let mut consumer = Consumer::open_with(&bus, after(&ours, 20).await, nothing().await, eager());
-    assert_eq!(read_to(&mut consumer, 30).await, events_of(&theirs).await[20..]);
     running.stop().await;
 }
 
 #[tokio::test]
-async fn an_event_that_was_tampered_with_ends_the_reading_before_it() {
+async fn an_event_that_was_tampered_with_is_read_at_the_source() {
     let store = log_of(10).await;
     let events = events_of(&store).await;
     let altered = |change: &dyn Fn(&mut StoredEvent)| {
@@ -273,30 +321,113 @@ async fn an_event_that_was_tampered_with_ends_the_reading_before_it() {
         change(&mut events[6]);
         events
     };
-    for (events, what) in [
-        (altered(&|e| e.payload = e.payload.to_ascii_lowercase()), What::HashMismatch),
-        (altered(&|e| e.command.reason = Some("another".into())), What::HashMismatch),
-        (altered(&|e| e.hash = Hash::ZERO), What::HashMismatch),
+    for altered in [
+        altered(&|e| e.payload = e.payload.to_ascii_lowercase()),
+        altered(&|e| e.command.reason = Some("another".into())),
+        altered(&|e| e.hash = Hash::ZERO),
+        altered(&|e| e.prev_hash = Hash::ZERO),
+        altered(&|e| e.command_index = 9),
     ] {
         let nats = Nats::start().unwrap();
-        stream_with(&nats.url(), &events).await;
+        stream_with(&nats.url(), &altered).await;
+        let mut consumer = Consumer::open_with(&bus(&nats.url()).await, start(), Source::of(&store), eager());
+        assert_eq!(read_to(&mut consumer, 10).await, events);
+        assert_eq!(consumer.stream_faults(), 1);
+
+        // without a source nothing of it is taken
         let mut consumer = Consumer::open_with(&bus(&nats.url()).await, start(), nothing().await, eager());
-        assert_eq!(read_to(&mut consumer, 6).await.len(), 6);
-        let error = consumer.next().await.unwrap_err();
-        assert_eq!(error, ConsumerError::Damaged(Fault::new(offset(7), what)));
+        assert_eq!(read_to(&mut consumer, 6).await, events[..6]);
+        assert!(tokio::time::timeout(Duration::from_secs(1), consumer.next()).await.is_err());
+    }
+}
+
+/// A source that was tampered with.
+struct Tampered(Vec<StoredEvent>);
+
+#[async_trait::async_trait]
+impl Reread for Tampered {
+    async fn events_after(&self, offset: Offset, _: usize) -> Result<Vec<StoredEvent>, BoxError> {
+        Ok(self.0.iter().filter(|event| event.offset > offset).cloned().collect())
     }
 }
 
 #[tokio::test]
-async fn a_message_that_is_no_event_ends_the_reading_before_it() {
+async fn a_source_that_was_tampered_with_ends_the_reading_before_it() {
+    let (nats, store) = (Nats::start().unwrap(), log_of(10).await);
+    let mut events = events_of(&store).await;
+    events[6].command.reason = Some("another".into());
+    stream_with(&nats.url(), &events[..5]).await;
+
+    let options = ConsumerOptions { silence_max: Duration::from_millis(200), ..eager() };
+    let source = Arc::new(Tampered(events));
+    let mut consumer = Consumer::open_with(&bus(&nats.url()).await, start(), source, options);
+    let error = until_failed(&mut consumer).await;
+
+    assert_eq!(error, ConsumerError::Damaged(Fault::new(offset(7), What::HashMismatch)));
+    assert_eq!(consumer.position(), after(&store, 6).await);
+}
+
+#[tokio::test]
+async fn a_message_that_is_no_event_is_passed_by_and_the_stream_read_again_when_it_is_made_anew() {
     let (nats, store) = (Nats::start().unwrap(), log_of(5).await);
-    stream_with(&nats.url(), &events_of(&store).await).await;
+    let bus = bus(&nats.url()).await;
+    let running = Running::start(&bus, &store, quick()).await;
+    let mut consumer = Consumer::open_with(&bus, start(), Source::of(&store), eager());
+    let mut read = read_to(&mut consumer, 5).await;
+
     let admin = admin(&nats.url()).await;
-    admin.publish(subject(LOG, "grant.issued"), "{}".into()).await.unwrap().await.unwrap();
+    admin.publish(subject(LOG, "grant.issued"), "hello".into()).await.unwrap().await.unwrap();
+    running.append(&store, 5).await;
+    read.extend(read_to(&mut consumer, 10).await);
+    assert!(!consumer.from_stream() && consumer.stream_faults() >= 1);
+    assert!(consumer.trouble().is_some_and(|trouble| trouble.contains("message 6 is no event")));
+    until("the alarm", || async { !running.alarms.lock().unwrap().is_empty() }).await;
 
-    let mut consumer = Consumer::open_with(&bus(&nats.url()).await, start(), nothing().await, eager());
-    read_to(&mut consumer, 5).await;
-    let error = consumer.next().await.unwrap_err();
+    admin.delete_stream(stream_name(LOG)).await.unwrap();
+    until_last(&nats.url(), 10).await;
+    consumer_returns_to_the_stream(&running, &store, &mut consumer, &mut read).await;
+    assert_eq!(read, events_of(&store).await);
+    assert!(consumer.trouble().is_none() && consumer.away_for().is_none());
+    running.stop().await;
+}
 
-    assert!(matches!(&error, ConsumerError::Damaged(Fault { offset, .. }) if offset.get() == 6), "{error}");
+#[tokio::test]
+async fn a_stream_made_anew_is_read_though_the_source_stays_away() {
+    let (nats, store) = (Nats::start().unwrap(), log_of(60).await);
+    let events = events_of(&store).await;
+    stream_with(&nats.url(), &events[50..]).await;
+    let (bus, source) = (bus(&nats.url()).await, Source::of(&store));
+    source.away.store(true, Ordering::SeqCst);
+    let mut consumer = Consumer::open_with(&bus, start(), source, eager());
+    assert!(tokio::time::timeout(Duration::from_millis(500), consumer.next()).await.is_err());
+
+    admin(&nats.url()).await.delete_stream(stream_name(LOG)).await.unwrap();
+    let running = Running::start(&bus, &store, quick()).await;
+
+    assert_eq!(read_to(&mut consumer, 60).await, events);
+    assert!(consumer.from_stream());
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_read_is_tried_ever_more_rarely() {
+    let (nats, store) = (Nats::start().unwrap(), log_of(10).await);
+    let source = Source::of(&store);
+    let options = ConsumerOptions { reread_every: Duration::from_millis(20), ..eager() };
+    // there is no stream
+    let mut consumer = Consumer::open_with(&bus(&nats.url()).await, start(), source, options);
+    read_to(&mut consumer, 10).await;
+    let asked = || async { api_requests(&nats.url()).await };
+    let before = asked().await;
+    assert!(tokio::time::timeout(Duration::from_secs(3), consumer.next()).await.is_err());
+
+    // at an eighth of 20 ms it would be more than a thousand
+    let requests = asked().await - before;
+    assert!((1..=40).contains(&requests), "{requests}");
+    assert!(consumer.trouble().is_some_and(|trouble| trouble.contains("can't be read")));
+}
+
+/// How often JetStream was asked for anything.
+async fn api_requests(url: &str) -> u64 {
+    admin(url).await.query_account().await.unwrap().requests.total
 }

@@ -26,16 +26,29 @@ fn consumer_rights() -> Vec<String> {
     ]
 }
 
-fn server(rights: &[String], subscribe: &str) -> Nats {
+fn permissions(rights: &[String], subscribe: &str) -> String {
     let quoted: Vec<String> = rights.iter().map(|right| format!("\"{right}\"")).collect();
-    let config = format!(
+    format!(
         "authorization {{ users: [
            {{ user: ann, password: right, permissions: {{ publish: [{}], subscribe: [\"{subscribe}\"] }} }}
            {{ user: admin, password: admin }}
          ] }}",
         quoted.join(", ")
-    );
-    Nats::start_with(NatsSettings { config: Some(config), ..NatsSettings::default() }).unwrap()
+    )
+}
+
+fn server(rights: &[String], subscribe: &str) -> Nats {
+    let config = Some(permissions(rights, subscribe));
+    Nats::start_with(NatsSettings { config, ..NatsSettings::default() }).unwrap()
+}
+
+fn without(missing: &str) -> Vec<String> {
+    publisher_rights().into_iter().filter(|right| right != missing).collect()
+}
+
+fn assert_names(error: &BusError, wanted: &str) {
+    let named = matches!(error, BusError::Forbidden { action: "publish to", subject } if subject == wanted);
+    assert!(named, "{wanted}: {error}");
 }
 
 async fn prepared(nats: &Nats) -> Result<(), BusError> {
@@ -59,21 +72,44 @@ async fn a_publisher_needs_no_more_than_is_documented() {
 }
 
 #[tokio::test]
-async fn each_right_a_publisher_lacks_is_named() {
-    let log = format!("charter.{LOG}.>");
-    for missing in publisher_rights() {
-        // who may not ask this is told by what he may not do
-        if missing == "$JS.API.INFO" || missing.contains("UPDATE") || missing.contains("MSG.GET") {
-            continue;
-        }
-        let rights: Vec<String> = publisher_rights().into_iter().filter(|right| *right != missing).collect();
-        let error = prepared(&server(&rights, "_INBOX.>")).await.unwrap_err();
-        let named = if missing == log { format!("charter.{LOG}.installation.created") } else { missing };
-        assert!(
-            matches!(&error, BusError::Forbidden { action: "publish to", subject } if *subject == named),
-            "{named}: {error}"
-        );
+async fn each_right_that_making_the_stream_takes_is_named() {
+    let stream = stream_name(LOG);
+    for (missing, named) in [
+        (format!("$JS.API.STREAM.INFO.{stream}"), format!("$JS.API.STREAM.INFO.{stream}")),
+        (format!("$JS.API.STREAM.CREATE.{stream}"), format!("$JS.API.STREAM.CREATE.{stream}")),
+        (format!("charter.{LOG}.>"), format!("charter.{LOG}.probe")),
+    ] {
+        let error = prepared(&server(&without(&missing), "_INBOX.>")).await.unwrap_err();
+        assert_names(&error, &named);
     }
+    // who may not ask for this is told by what he may not do
+    prepared(&server(&without("$JS.API.INFO"), "_INBOX.>")).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_right_to_set_a_stream_back_is_named_when_it_must_be() {
+    let right = format!("$JS.API.STREAM.UPDATE.{}", stream_name(LOG));
+    let nats = server(&without(&right), "_INBOX.>");
+    let made = async_nats::jetstream::stream::Config {
+        name: stream_name(LOG),
+        subjects: vec![charter_bus_nats::subjects(LOG)],
+        ..Default::default()
+    };
+    admin(&nats.url_as("admin", "admin")).await.create_stream(made).await.unwrap();
+
+    assert_names(&prepared(&nats).await.unwrap_err(), &right);
+}
+
+#[tokio::test]
+async fn the_right_to_read_a_message_is_named_when_there_are_any() {
+    let right = format!("$JS.API.STREAM.MSG.GET.{}", stream_name(LOG));
+    let nats = server(&without(&right), "_INBOX.>");
+    let admin = nats.url_as("admin", "admin");
+    let running = Running::start(&bus(&admin).await, &log_of(5).await, quick()).await;
+    until_last(&admin, 5).await;
+    running.stop().await;
+
+    assert_names(&prepared(&nats).await.unwrap_err(), &right);
 }
 
 #[tokio::test]
@@ -87,15 +123,25 @@ async fn who_may_not_hear_answers_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_right_taken_away_while_publishing_is_waited_for() {
-    let rights: Vec<String> =
-        publisher_rights().into_iter().filter(|right| !right.starts_with("charter.")).collect();
-    let nats = server(&rights, "_INBOX.>");
-    let store = log_of(5).await;
+async fn a_right_taken_away_is_waited_for() {
+    let nats = server(&publisher_rights(), "_INBOX.>");
+    let (admin, store) = (nats.url_as("admin", "admin"), log_of(5).await);
     let running = Running::start(&bus(&nats.url_as("ann", "right")).await, &store, quick()).await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    until_last(&admin, 5).await;
+    let allow = |rights: &[String]| {
+        let file = nats.folder().parent().unwrap().join("nats.conf");
+        std::fs::write(file, permissions(rights, "_INBOX.>")).unwrap();
+        nats.restart().unwrap();
+    };
 
-    assert_eq!(last_sequence(&nats.url_as("admin", "admin")).await, 0);
+    allow(&without(&format!("charter.{LOG}.>")));
+    running.append(&store, 5).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(last_sequence(&admin).await, 5);
+
+    allow(&publisher_rights());
+    until_last(&admin, 10).await;
+    assert_stream_is(&admin, &store).await;
     assert!(running.alarms.lock().unwrap().is_empty());
     running.stop().await;
 }

@@ -217,13 +217,15 @@ pub(crate) async fn after(store: &MemoryStore, events: usize) -> Position {
     Position { log_id: LOG, offset: event.offset, hash: event.hash }
 }
 
-/// Patient as long as nothing is missing.
+/// Patient as long as nothing is missing, and quick otherwise.
 pub(crate) fn eager() -> ConsumerOptions {
     ConsumerOptions {
         batch_events_max: 50,
         away_max: Duration::from_millis(300),
         reread_every: Duration::from_millis(100),
         silence_max: Duration::from_secs(600),
+        pause_max: Duration::from_millis(500),
+        distrust_max: Duration::from_millis(500),
     }
 }
 

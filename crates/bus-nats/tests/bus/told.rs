@@ -1,7 +1,7 @@
 //! What the metrics tell of publishing and reading.
 
 use crate::support::*;
-use charter_bus_nats::{Consumer, stream_name};
+use charter_bus_nats::{Consumer, connect_later, stream_name};
 use charter_services::Nats;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
@@ -39,6 +39,29 @@ async fn the_lag_rises_while_the_bus_is_away_and_drains_when_it_is_back() {
     assert_eq!(value(&told, "charter_stream_forked"), Some(0.0));
     running.stop().await;
     until_value(&told, "charter_publisher_leads", 0.0).await;
+}
+
+#[tokio::test]
+async fn a_publisher_that_does_not_know_the_stream_yet_tells_only_what_came_since() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let told = recorder.handle();
+    let _local = metrics::set_default_local_recorder(&recorder);
+    let folder = tempfile::tempdir().unwrap();
+    let nats = Nats::start_in(folder.path(), None).unwrap();
+    let (url, store) = (nats.url(), log_of(500).await);
+    nats.stop().unwrap();
+    let running = Running::start(&connect_later(&config(&url)).await.unwrap(), &store, quick()).await;
+
+    until_value(&told, "charter_publisher_leads", 1.0).await;
+    until_value(&told, "charter_publish_lag_events", 0.0).await;
+    assert_eq!(value(&told, "charter_publish_lag_seconds"), Some(0.0));
+    running.append(&store, 7).await;
+    until_value(&told, "charter_publish_lag_events", 7.0).await;
+
+    nats.restart().unwrap();
+    until_last(&url, 507).await;
+    until_value(&told, "charter_publish_lag_events", 0.0).await;
+    running.stop().await;
 }
 
 #[tokio::test]
