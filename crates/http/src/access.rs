@@ -114,10 +114,10 @@ pub(crate) fn routes(app: &App) -> Router<App> {
     routed(Some(app)).into()
 }
 
-/// Whether a route answers anybody.
-pub(crate) fn is_public(method: &Method, path: &str) -> bool {
+/// The row of a route and method, if there is one.
+pub(crate) fn row_of(method: &Method, path: &str) -> Option<&'static Row> {
     let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
-    ACCESS_TABLE.iter().any(|row| row.gate == Gate::Public && row.path == path && row.method == method)
+    ACCESS_TABLE.iter().find(|row| row.path == path && row.method == method)
 }
 
 /// The document of the table's routes.

@@ -35,8 +35,8 @@ use utoipa::openapi::OpenApi;
 pub struct HttpConfig {
     /// How long an answer may take; a command goes on all the same.
     pub request_timeout: Duration,
-    /// The most requests answered at once; beyond it 503 `overloaded`. Those to public routes are counted apart, and
-    /// are at most a quarter as many; probes are not counted.
+    /// The most requests answered at once; beyond it 503 `overloaded`. Those to public routes, and those that change
+    /// something, are counted apart, and are at most a quarter as many each; probes are not counted.
     pub requests_at_once_max: usize,
     /// The most live streams of events sent at once, to all readers together; beyond it 503 `overloaded`. They are
     /// counted among no requests, and no time ends them.
@@ -79,6 +79,8 @@ pub(crate) struct App {
     pub(crate) running: Arc<Semaphore>,
     /// Room for requests to public routes.
     pub(crate) visiting: Arc<Semaphore>,
+    /// Room for requests that change something.
+    pub(crate) writing: Arc<Semaphore>,
     /// Room for live streams.
     pub(crate) streaming: Arc<Semaphore>,
     pub(crate) document: Arc<str>,
@@ -91,6 +93,7 @@ impl App {
             control,
             running: Arc::new(Semaphore::new(room)),
             visiting: Arc::new(Semaphore::new(room.div_ceil(4))),
+            writing: Arc::new(Semaphore::new(room.div_ceil(4))),
             streaming: Arc::new(Semaphore::new(config.streams_at_once_max)),
             config: Arc::new(config),
             document,

@@ -3,7 +3,8 @@
 
 use super::gate::LoggedUser;
 use crate::{
-    App, access,
+    App,
+    access::{self, Gate},
     answer::POLICY_VERSION,
     problem::{Problem, ProblemCode},
 };
@@ -74,11 +75,13 @@ async fn bounded(app: &App, request: Request, next: Next) -> Response {
 }
 
 /// Which requests this one is counted among. Probes are among none: a busy server is alive. Those anybody may send
-/// are among their own, so that strangers who send their bodies slowly keep out other strangers only.
+/// are among their own, so that strangers who send their bodies slowly keep out other strangers only. So are changes:
+/// they wait when another server holds the log's end, and questions must not wait with them.
 fn pool<'a>(app: &'a App, request: &Request) -> Option<&'a Semaphore> {
-    match route_of(request) {
-        "/healthz" | "/readyz" => None,
-        path if access::is_public(request.method(), path) => Some(&app.visiting),
+    match (route_of(request), access::row_of(request.method(), route_of(request))) {
+        ("/healthz" | "/readyz", _) => None,
+        (_, Some(row)) if row.gate == Gate::Public => Some(&app.visiting),
+        (_, Some(row)) if row.writes => Some(&app.writing),
         _ => Some(&app.running),
     }
 }

@@ -3,9 +3,11 @@
 use crate::support::{Api, PASSWORD, read};
 use axum::{body::Body, http::Request};
 use charter_http::{HttpConfig, router};
+use charter_store::Point;
 use futures_util::stream;
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 fn posted(path: &str, secret: Option<&str>, body: Body) -> Request<Body> {
@@ -136,4 +138,32 @@ async fn a_repeated_request_shows_no_more_than_its_sender_may_still_see() {
     api.give("user:bob", &["minecraft.server.create", "core.grant.manage"], "folder:eu").await;
     send("/objects", object).await.refused(404, "not_found");
     send("/grants", grant).await.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn changes_that_wait_for_the_end_of_the_log_keep_out_no_question() {
+    let mut api = Api::new().await;
+    let config = HttpConfig { requests_at_once_max: 8, ..HttpConfig::default() };
+    api.router = router(api.control.clone(), config);
+    let mut held = api.store.hooks().pause_at(Point::BeforeCommit);
+    let mut changes = JoinSet::new();
+    for number in 0..40 {
+        let body = Body::from(json!({"slug": format!("g{number}")}).to_string());
+        changes.spawn(api.router.clone().oneshot(posted("/groups", Some(&api.admin), body)));
+    }
+    held.reached().await;
+    // Two wait, the others are turned away at once.
+    for _ in 0..38 {
+        let answer = changes.join_next().await.unwrap().unwrap().unwrap();
+        read(answer).await.refused(503, "overloaded");
+    }
+    for _ in 0..20 {
+        let question = json!({"permission": "core.user.read"});
+        api.admin("POST", "/check", question).await.ok(200);
+        api.admin("GET", "/users", Value::Null).await.ok(200);
+    }
+    held.go();
+    while let Some(answer) = changes.join_next().await {
+        read(answer.unwrap().unwrap()).await.ok(201);
+    }
 }
