@@ -5,7 +5,7 @@ use crate::{
     support::{Home, PASSWORD, Ran, Server, finish},
 };
 use charter_services::Database;
-use std::path::Path;
+use std::{path::Path, process::Stdio, time::Duration};
 
 /// A store, as arguments and variables name it.
 struct Kept<'a> {
@@ -153,4 +153,31 @@ fn a_log_is_exported_beside_its_server_and_is_the_same_elsewhere() {
     home.run_with(&import, &exported.stdout).done();
     assert_eq!(identity(&home, &first), identity(&home, &second));
     assert_eq!(server.stop("-TERM"), 0);
+}
+
+#[test]
+fn an_import_that_was_killed_at_any_moment_is_made_again_and_goes_on() {
+    let home = Home::new();
+    home.run("bench gen --size X --out log").done();
+    let database = Database::fresh("move").unwrap();
+    home.run_in(&both(&database), "migrate").done();
+    let from = Kept { variables: vec![], data: &home.path("log") };
+    from.run(&home, "replay export --out events").done();
+    for kept in [
+        Kept { variables: both(&database).to_vec(), data: &home.path("of-database") },
+        Kept { variables: vec![], data: &home.path("copy") },
+    ] {
+        for milliseconds in [20, 60, 180, 400] {
+            let mut import = home.command();
+            import.envs(kept.variables.iter().copied());
+            import.args(["replay", "import", "events", "--data"]).arg(kept.data);
+            let mut child = import.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            // An error: it had come to its end.
+            drop(child.kill());
+            child.wait().unwrap();
+        }
+        kept.run(&home, "replay import events").done();
+        assert_eq!(identity(&home, &from), identity(&home, &kept));
+    }
 }
