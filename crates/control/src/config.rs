@@ -133,7 +133,7 @@ impl Default for Config {
             housekeeping_every: Duration::from_secs(10),
             follow_every: None,
             store_wait: Duration::from_secs(2),
-            lock_wait: Duration::from_secs(30),
+            lock_wait: Duration::from_secs(10),
             stale_decisions: Duration::from_secs(10),
             server: ServerInfo::default(),
             lease_length: Duration::from_secs(10),

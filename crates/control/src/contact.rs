@@ -1,13 +1,14 @@
 //! When this server last knew that it stands at the end of the log, and whether its answers are still fresh enough.
 //!
-//! Counted on the monotonic clock: a host's clock that is set changes nothing.
+//! Counted on a clock nobody sets: a host's clock that is changes nothing.
 
+use crate::tick::Tick;
 use std::{
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// How fresh the answers of a server are.
@@ -29,7 +30,7 @@ pub enum Freshness {
 
 /// The last contact with the log's end.
 pub(crate) struct Contact {
-    began: Instant,
+    began: Tick,
     /// Of the last contact, since `began`.
     last_millis: AtomicU64,
     /// Since when the store has been failing, on the same scale.
@@ -42,7 +43,7 @@ pub(crate) struct Contact {
 impl Contact {
     pub(crate) fn new(silence_max: Option<Duration>) -> Self {
         Self {
-            began: Instant::now(),
+            began: Tick::now(),
             last_millis: AtomicU64::new(0),
             failing_since: Mutex::new(None),
             silence_max,
@@ -50,8 +51,8 @@ impl Contact {
     }
 
     /// This server stands where the log ended at that moment.
-    pub(crate) fn made(&self, as_of: Instant) {
-        let millis = as_of.saturating_duration_since(self.began).as_millis();
+    pub(crate) fn made(&self, as_of: Tick) {
+        let millis = as_of.since(self.began).as_millis();
         self.last_millis.fetch_max(u64::try_from(millis).unwrap_or(u64::MAX), Ordering::Relaxed);
         *self.failing() = None;
     }
@@ -110,7 +111,7 @@ mod tests {
         contact.lost();
         assert!(matches!(contact.freshness(LONG), Freshness::Stale { .. }));
         assert!(matches!(contact.freshness(Duration::ZERO), Freshness::TooStale { .. }));
-        contact.made(Instant::now());
+        contact.made(Tick::now());
         assert_eq!(contact.freshness(Duration::ZERO), Freshness::Fresh);
     }
 

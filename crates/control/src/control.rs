@@ -21,7 +21,7 @@ use charter_commands::Limits;
 use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_policy::Policy;
 use charter_store::{Leadership, Lease, Store, StoreError};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) store_clock: StoreClock,
     pub(crate) following: Following,
     pub(crate) servers: Servers,
+    /// Core's catalog is still to be brought up to this build's: a server of an older build could not read it.
+    pub(crate) catalog_due: AtomicBool,
     /// That this server leads the clock's work, if it does.
     pub(crate) housekeeper: tokio::sync::Mutex<Option<Box<dyn Leadership>>>,
     pub(crate) queue: writer::Queue,
@@ -73,6 +75,25 @@ impl Inner {
     /// The later of the clock and the last record, so that a clock that steps back undoes no expiry.
     pub(crate) fn now(&self) -> Timestamp {
         self.time().max(self.published.load().head.recorded_at)
+    }
+
+    /// Why this server is not ready. One that has heard nothing for too long is not, whatever it knows of the reason.
+    fn not_ready(&self) -> Option<NotReady> {
+        match self.health.get() {
+            None | Some(NotReady::StreamForked { .. }) if self.contact.away().is_some() => {
+                Some(NotReady::StoreUnavailable)
+            }
+            None | Some(NotReady::StreamForked { .. }) if self.store_clock.is_doubted() => {
+                Some(NotReady::ClockDiffers)
+            }
+            reason => reason,
+        }
+    }
+
+    /// What keeps commands from being taken: a fault of the log, or a time that may be wrong and would stay for ever.
+    pub(crate) fn forbids_writing(&self) -> Option<NotReady> {
+        let doubted = || self.store_clock.is_doubted().then_some(NotReady::ClockDiffers);
+        self.health.forbids_writing().or_else(doubted)
     }
 
     /// Shows what others appended, and forgets the persons it erased.
@@ -129,11 +150,12 @@ impl Control {
     }
 
     /// Sees what other servers have appended until now, if there can be any; bounded, and at once when the store is
-    /// away. For whoever must not be answered from less: a sign-in, a command that names things.
-    pub async fn follow_others(&self) {
-        if self.inner.config.follow_every.is_some() && !self.inner.contact.is_lost() {
-            crate::following::once(&self.inner).await;
-        }
+    /// away. False: it could not be seen. For whoever must not be answered from less: a sign-in, a command that names
+    /// things.
+    #[must_use]
+    pub async fn follow_others(&self) -> bool {
+        let alone = self.inner.config.follow_every.is_none();
+        alone || (!self.inner.contact.is_lost() && crate::following::once(&self.inner).await)
     }
 
     /// The end of the log as published: log id, version, hash, time.
@@ -184,7 +206,7 @@ impl Control {
 
     /// Whether this server may be asked, and why not.
     pub fn readiness(&self) -> Readiness {
-        Readiness { version: self.inner.published.version(), not_ready: self.inner.health.get() }
+        Readiness { version: self.inner.published.version(), not_ready: self.inner.not_ready() }
     }
 
     /// Authenticates list cursors.

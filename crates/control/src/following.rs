@@ -8,7 +8,9 @@
 
 use crate::{
     control::Inner,
+    health::NotReady,
     load::{LoadError, page_limit},
+    tick::Tick,
     writer,
 };
 use charter_events::Offset;
@@ -40,6 +42,26 @@ const PAGE_WAIT: Duration = Duration::from_secs(10);
 const LISTEN_PAUSE_MIN: Duration = Duration::from_millis(100);
 const LISTEN_PAUSE_MAX: Duration = Duration::from_secs(10);
 
+/// How far rounds have ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    /// The last that ended.
+    round: u64,
+    /// The last that ended well.
+    well: u64,
+}
+
+/// Says so when following ends without having been told to: a panic.
+struct Ends(Arc<Inner>, bool);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if !self.1 {
+            self.0.health.fail(NotReady::FollowerEnded);
+        }
+    }
+}
+
 /// By which the task is asked and heard.
 pub(crate) struct Following {
     /// Somebody needs what is in the log now.
@@ -48,8 +70,8 @@ pub(crate) struct Following {
     woken: Notify,
     /// The number of the last round that began …
     begun: AtomicU64,
-    /// … and of the last that ended.
-    ended: watch::Sender<u64>,
+    /// … and how far they have ended.
+    ended: watch::Sender<Ended>,
     /// The log may hold a batch of this server that is not published.
     unsure: AtomicBool,
     /// The store answers, and the writer doubts it: it should lock the head to find out.
@@ -65,7 +87,7 @@ impl Following {
             asked: Notify::new(),
             woken: Notify::new(),
             begun: AtomicU64::new(0),
-            ended: watch::Sender::new(0),
+            ended: watch::Sender::new(Ended::default()),
             unsure: AtomicBool::new(false),
             relock: Notify::new(),
             relocked: Mutex::new(None),
@@ -101,6 +123,7 @@ impl Following {
 
 /// Follows until the server stops.
 pub(crate) async fn run(inner: Arc<Inner>) {
+    let mut ends = Ends(Arc::clone(&inner), false);
     let again = async {
         loop {
             tokio::select! {
@@ -111,6 +134,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
         }
     };
     inner.stop.run_until_cancelled(again).await;
+    ends.1 = true;
 }
 
 async fn woken_or_due(inner: &Inner) {
@@ -131,33 +155,58 @@ async fn due(inner: &Inner) {
     }
 }
 
-/// Follows once more, and waits for it; for whoever must not decide on less than what was in the log when he came.
-/// Bounded: a store that hangs makes nobody wait for it.
-pub(crate) async fn once(inner: &Inner) {
+/// Follows once more, and waits for it; for whoever must not decide on less than what was in the log when he came. Tells
+/// whether it went well. Bounded: a store that hangs makes nobody wait for it.
+pub(crate) async fn once(inner: &Inner) -> bool {
     let following = &inner.following;
     let before = following.begun.load(Ordering::SeqCst);
     let mut ended = following.ended.subscribe();
     following.ask();
-    let done = timeout(inner.config.store_wait * 2, ended.wait_for(|round| *round > before));
-    let _ = inner.stop.run_until_cancelled(done).await;
+    let done = timeout(inner.config.store_wait * 2, ended.wait_for(|ended| ended.round > before));
+    match inner.stop.run_until_cancelled(done).await {
+        Some(Ok(Ok(ended))) => ended.well > before,
+        _ => false,
+    }
 }
 
 async fn round(inner: &Arc<Inner>) {
     let number = inner.following.begun.fetch_add(1, Ordering::SeqCst).saturating_add(1);
-    if let Err(error) = follow(inner).await {
-        let of_store = matches!(&error, LoadError::Store(store) if store.fault().is_none());
-        // A log that can't be read on is a log whose newest events are not known here, for whatever reason.
-        if of_store || inner.config.follow_every.is_some() {
-            inner.contact.lost();
-        }
-        if inner.health.fail(error.not_ready()) {
-            tracing::error!(%error, "the log can't be followed");
-        }
-    } else if inner.health.doubts_the_store() && inner.following.may_relock() {
+    let result = follow(inner).await;
+    if let Err(error) = &result {
+        failed(inner, error);
+    }
+    if inner.health.doubts_the_store() && answered(&result) && inner.following.may_relock() {
         inner.following.relock.notify_one();
     }
     measure_absence(inner);
-    inner.following.ended.send_replace(number);
+    let well = result.is_ok();
+    inner.following.ended.send_modify(|ended| {
+        ended.round = number;
+        ended.well = if well { number } else { ended.well };
+    });
+}
+
+/// Damage is not reported from here: what answered may be a copy that is behind. Locking the head tells.
+fn failed(inner: &Inner, error: &LoadError) {
+    let reason = match error.not_ready() {
+        NotReady::Damaged { .. } => NotReady::StoreUnavailable,
+        reason => reason,
+    };
+    // A log that can't be read on is a log whose newest events are not known here, for whatever reason.
+    if reason == NotReady::StoreUnavailable || inner.config.follow_every.is_some() {
+        inner.contact.lost();
+    }
+    if inner.health.fail(reason) {
+        tracing::error!(%error, "the log can't be followed");
+    }
+}
+
+/// Whether locking the head is worth trying: the store answered, if only with something that can't be.
+fn answered(result: &Result<(), LoadError>) -> bool {
+    match result {
+        Ok(()) => true,
+        Err(error) => matches!(error.not_ready(), NotReady::Damaged { .. }),
+    }
 }
 
 pub(crate) fn measure_absence(inner: &Inner) {
@@ -168,10 +217,10 @@ pub(crate) fn measure_absence(inner: &Inner) {
 async fn follow(inner: &Inner) -> Result<(), LoadError> {
     // Taken before the log is asked: the writer's own commits may overtake the answer.
     let state = inner.published.load();
-    let asked = Instant::now();
+    let asked = Tick::now();
     let polled = in_time(inner.config.store_wait, "asking where the log ends", inner.store.poll()).await?;
     if let Some(moment) = polled.now {
-        inner.store_clock.measured(asked, Instant::now(), moment);
+        inner.store_clock.measured(asked, Tick::now(), moment, inner.config.clock.now());
     }
     let head = polled.head;
     inner.store_clock.compare(inner.config.clock.now(), inner.time(), head.recorded_at);

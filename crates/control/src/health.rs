@@ -31,6 +31,12 @@ pub enum NotReady {
     /// The task that writes has ended by a mistake in the program.
     #[error("the writer has ended")]
     WriterEnded,
+    /// The task that follows other servers has ended by a mistake in the program.
+    #[error("the follower has ended")]
+    FollowerEnded,
+    /// The store's clock has leapt ahead of this server's; commands wait until they agree. A restart believes the store.
+    #[error("the store's clock and this server's differ")]
+    ClockDiffers,
     /// The server is shutting down.
     #[error("the server is shutting down")]
     Stopping,
@@ -51,6 +57,8 @@ impl NotReady {
             Self::Inconsistent { .. } => "log_inconsistent",
             Self::StoreUnavailable => "store_unavailable",
             Self::WriterEnded => "writer_ended",
+            Self::FollowerEnded => "follower_ended",
+            Self::ClockDiffers => "clock_differs",
             Self::Stopping => "stopping",
             Self::StreamForked { .. } => "stream_forked",
         }
@@ -64,6 +72,8 @@ impl NotReady {
             Self::Inconsistent { .. } => "the log contradicts itself",
             Self::StoreUnavailable => "the store can't be reached",
             Self::WriterEnded => "the writer has ended",
+            Self::FollowerEnded => "the follower has ended",
+            Self::ClockDiffers => "the store's clock and this server's differ",
             Self::Stopping => "the server is shutting down",
             Self::StreamForked { .. } => "the stream differs from the log",
         }
@@ -72,13 +82,14 @@ impl NotReady {
     /// A graver reason replaces a lesser one.
     const fn gravity(&self) -> u8 {
         match self {
-            Self::StreamForked { .. } => 0,
+            Self::StreamForked { .. } | Self::ClockDiffers => 0,
             Self::StoreUnavailable => 1,
             Self::Stopping => 2,
             Self::UnknownEvent { .. }
             | Self::Inconsistent { .. }
             | Self::Damaged { .. }
-            | Self::WriterEnded => 3,
+            | Self::WriterEnded
+            | Self::FollowerEnded => 3,
         }
     }
 }

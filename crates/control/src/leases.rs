@@ -5,12 +5,16 @@
 //! What is known to all is taken from the last renewal. A server of an older build that starts meanwhile is not
 //! waited for: what it can't read may be in the log already, and it stops there and says so.
 
-use crate::{config::Config, control::Inner, error::CommandError, following::in_time};
+use crate::{config::Config, control::Inner, error::CommandError, following::in_time, tick::Tick};
 use charter_events::{EVENT_TYPES, Event, Offset, Timestamp};
 use charter_store::{Lease, Store, StoreError};
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 use uuid::Uuid;
 
@@ -21,10 +25,20 @@ pub(crate) struct Servers {
     started_at: Timestamp,
     knows: Vec<String>,
     live: Mutex<Vec<Lease>>,
+    /// When a renewal last went well.
+    renewed_at: Mutex<Option<Tick>>,
+    kept: Mutex<Option<Kept>>,
     /// Whether each live server knows every kind of event this build can write.
     all_know_all: AtomicBool,
     /// How many versions were shown last.
     shown: AtomicUsize,
+}
+
+/// Who was known before an outage.
+struct Kept {
+    servers: Vec<Lease>,
+    since: Tick,
+    length: Duration,
 }
 
 /// A kind of event in a version, as leases name it.
@@ -50,6 +64,8 @@ impl Servers {
             started_at,
             knows: known_kinds(),
             live: Mutex::default(),
+            renewed_at: Mutex::default(),
+            kept: Mutex::default(),
             all_know_all: AtomicBool::new(true),
             shown: AtomicUsize::new(0),
         }
@@ -77,8 +93,26 @@ impl Servers {
         };
         let renewed = store.renew_lease(&lease, now, config.lease_length);
         let live = in_time(config.store_wait, "saying that this server is alive", renewed).await?;
-        self.note(live);
+        self.renewed(live, config, Tick::now());
         Ok(())
+    }
+
+    /// A renewal went well. After an outage in which every lease may have run out, whoever was known before is taken to
+    /// be alive for the length of one more: he may just not have come back yet.
+    fn renewed(&self, live: Vec<Lease>, config: &Config, at: Tick) {
+        let last = self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner).replace(at);
+        let outage = config.lease_length.saturating_sub(config.lease_renew_every);
+        if last.is_some_and(|last| at.since(last) > outage) {
+            let kept = Kept { servers: self.live(), since: at, length: config.lease_length };
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        }
+        self.note(live, at);
+    }
+
+    /// For how long no renewal has gone well.
+    fn age(&self) -> Duration {
+        let last = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        last.map_or(Duration::ZERO, Tick::elapsed)
     }
 
     /// Says that this server has ended.
@@ -98,7 +132,14 @@ impl Servers {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, mut live: Vec<Lease>) {
+    fn note(&self, mut live: Vec<Lease>, at: Tick) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = kept.take().filter(|kept| at.since(kept.since) < kept.length);
+        if let Some(Kept { servers, .. }) = &*kept {
+            let news: HashSet<Uuid> = live.iter().map(|lease| lease.server).collect();
+            live.extend(servers.iter().filter(|lease| !news.contains(&lease.server)).cloned());
+        }
+        drop(kept);
         live.sort_by_key(|lease| (lease.started_at, lease.server));
         let all_know_all = live.iter().all(|lease| self.unknown_to(lease, &self.knows).is_none());
         self.all_know_all.store(all_know_all, Ordering::Relaxed);
@@ -119,7 +160,7 @@ impl Servers {
         }
         let live = inner.store.live_servers(inner.time());
         match in_time(inner.config.store_wait, "asking which servers are alive", live).await {
-            Ok(live) => self.note(live),
+            Ok(live) => self.note(live, Tick::now()),
             Err(error) => tracing::warn!(%error, "it is not known which servers are alive"),
         }
     }
@@ -169,6 +210,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
             tracing::warn!(%error, "the other servers can't be told that this one is alive");
         }
         failing = renewed.is_err();
+        metrics::gauge!("charter_lease_age_seconds").set(inner.servers.age().as_secs_f64());
     }
 }
 
@@ -183,5 +225,37 @@ mod tests {
         let versions: usize = EVENT_TYPES.iter().map(|of| of.upcast.len() + 1).sum();
         assert_eq!(kinds.len(), versions);
         assert!(kinds.iter().map(String::len).sum::<usize>() < charter_store::KNOWS_BYTES_MAX / 4);
+    }
+
+    #[test]
+    fn whoever_was_alive_before_an_outage_is_waited_for_after_it() {
+        let config = Config::default();
+        let began = config.clock.now();
+        let servers = Servers::new(&config, began);
+        let lease = |server, knows: Vec<String>| Lease {
+            server,
+            build: "0.0.9".to_owned(),
+            started_at: began,
+            version: Offset::ZERO,
+            knows,
+            expires_at: began,
+        };
+        let (own, old) = (lease(servers.id, known_kinds()), lease(Uuid::from_u128(7), Vec::new()));
+        let at = |seconds| Tick::now().later(Duration::from_secs(seconds));
+        let waits = || !servers.all_know_all.load(Ordering::Relaxed);
+        servers.renewed(vec![own.clone(), old], &config, at(0));
+        assert!(waits());
+        // No outage: what the store says counts.
+        let before = servers.live();
+        servers.renewed(vec![own.clone()], &config, at(3));
+        assert!(!waits());
+        servers.renewed(before, &config, at(6));
+        // An outage: he may be about to come back.
+        servers.renewed(vec![own.clone()], &config, at(20));
+        assert!(waits());
+        servers.note(vec![own.clone()], at(29));
+        assert!(waits());
+        servers.note(vec![own], at(31));
+        assert!(!waits());
     }
 }

@@ -28,6 +28,7 @@ mod snapshots;
 mod start;
 #[cfg(test)]
 mod tests;
+mod tick;
 mod verify;
 mod writer;
 
@@ -44,6 +45,6 @@ pub use identity::{
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
-pub use request::{KeptSession, NamesSeen, Receipt, Request, RequestMeta};
+pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;

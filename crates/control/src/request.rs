@@ -44,17 +44,36 @@ pub struct KeptSession {
     pub(crate) row: CredentialRow,
 }
 
-/// A user's sealed names as they were when a change of them was made up. Two servers may make one up at once.
+/// What a command was made up from, and must still be so when it is decided. Two servers may make one up at once.
 #[derive(Debug, Clone)]
-pub struct NamesSeen {
-    pub(crate) user: UserId,
-    pub(crate) sealed: Sealed,
+pub enum Unchanged {
+    /// A user's names.
+    Names {
+        /// The user.
+        user: UserId,
+        /// His names as they were read.
+        sealed: Sealed,
+    },
+    /// A user's password: whenever it changes, his sessions end.
+    Password {
+        /// The user.
+        user: UserId,
+        /// When his sessions had last ended.
+        sessions_ended_at: Option<Offset>,
+    },
 }
 
-impl NamesSeen {
-    pub(crate) fn are_in(&self, policy: &Policy) -> bool {
-        let profile = policy.user(self.user).and_then(|user| user.profile);
-        profile.is_some_and(|profile| profile.sealed == self.sealed)
+impl Unchanged {
+    pub(crate) fn holds(&self, policy: &Policy) -> bool {
+        match self {
+            Self::Names { user, sealed } => policy
+                .user(*user)
+                .and_then(|user| user.profile)
+                .is_some_and(|profile| profile.sealed == *sealed),
+            Self::Password { user, sessions_ended_at } => {
+                policy.user(*user).is_some_and(|user| user.sessions_ended_at == *sessions_ended_at)
+            }
+        }
     }
 }
 
@@ -72,8 +91,8 @@ pub struct Request {
     /// A session that outlasts the command though it ends all: it begins anew at the command's last event, in the
     /// same transaction.
     pub keeps_session: Option<KeptSession>,
-    /// Names the command was made from: it is refused (`stale`) if they are others by the time it is decided.
-    pub unchanged: Option<NamesSeen>,
+    /// What it was made up from: it is refused (`stale`) if that is not so any more by the time it is decided.
+    pub unchanged: Option<Unchanged>,
     /// What comes with it.
     pub meta: RequestMeta,
 }

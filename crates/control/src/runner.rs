@@ -8,7 +8,7 @@ use crate::{
     following::{self, in_time},
     identity,
     request::{Request, RequestMeta},
-    writer,
+    start, writer,
 };
 use charter_commands::{Command, EraseUser, ExpireGrants};
 use charter_events::{Timestamp, UserId, Via};
@@ -41,7 +41,7 @@ impl Control {
     /// One round of the clock's work; the background task does it on its own.
     pub async fn housekeeping(&self, forget_old_rows: bool) {
         let inner = &self.inner;
-        following::once(inner).await;
+        let _ = following::once(inner).await;
         following::measure_absence(inner);
         if inner.contact.is_lost() {
             return;
@@ -51,7 +51,13 @@ impl Control {
             writer::catch_up(inner).await;
         }
         identity::flush_last_uses(inner).await;
-        if inner.health.forbids_writing().is_some() || !leads(inner).await {
+        if inner.forbids_writing().is_some() {
+            return;
+        }
+        if let Err(error) = start::bring_catalog_up_to_date(self).await {
+            tracing::warn!(%error, "core's catalog stays as it is for now");
+        }
+        if !leads(inner).await {
             return;
         }
         self.expire_grants().await;
@@ -74,7 +80,8 @@ impl Control {
     }
 
     async fn erase_users(&self) {
-        let (policy, now) = (self.policy(), self.now());
+        // What can't be undone waits until both clocks say that it is time.
+        let (policy, now) = (self.policy(), self.now().min(self.inner.config.clock.now()));
         let due = |user: &charter_policy::UserView<'_>| {
             user.status == UserStatus::AwaitingDeletion && user.erase_at.is_some_and(|at| at <= now)
         };

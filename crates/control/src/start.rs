@@ -17,13 +17,18 @@ use crate::{
     runner,
     seal::Sealing,
     secret::SecretText,
-    snapshots, verify, writer,
+    snapshots,
+    tick::Tick,
+    verify, writer,
 };
 use charter_commands::{Code, Command, CreateInstallation, UpsertCoreCatalog};
 use charter_events::{DisplayName, Offset, Timestamp, Via};
 use charter_policy::Caller;
 use charter_store::{InstallationSecrets, Store};
-use std::{sync::Arc, time::Instant};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How an installation is shown that was given no name.
@@ -31,9 +36,9 @@ const DEFAULT_NAME: &str = "Charter";
 
 pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Started, StartError> {
     let clock = StoreClock::new();
-    let asked = Instant::now();
+    let asked = Tick::now();
     if let Some(moment) = store.poll().await?.now {
-        clock.measured(asked, Instant::now(), moment);
+        clock.measured(asked, Tick::now(), moment, config.clock.now());
     }
     let servers = Servers::new(&config, time(&clock, &config));
     let read = match read_while_alive(store.as_ref(), &config, &clock, &servers).await {
@@ -111,6 +116,7 @@ fn assemble(
         store_clock,
         following: Following::new(),
         servers,
+        catalog_due: AtomicBool::new(true),
         housekeeper: tokio::sync::Mutex::default(),
         queue,
         profiles: Profiles::new(),
@@ -139,8 +145,23 @@ async fn prepare(control: &Control) -> Result<Option<SecretText>, StartError> {
             Err(error) => return Err(error.into()),
         }
     }
-    by_system(control, UpsertCoreCatalog {}.into()).await?;
+    match bring_catalog_up_to_date(control).await {
+        // The clock's work tries again; the older servers stop one after another, and this one is to take their place.
+        Err(CommandError::UpgradeInProgress { reason }) => {
+            tracing::warn!(reason, "core's catalog stays as it is for now");
+        }
+        done => done?,
+    }
     if control.inner.config.make_setup_code { identity::renew_setup_code(control).await } else { Ok(None) }
+}
+
+/// Core's catalog as this build knows it, if it was not brought up to it yet.
+pub(crate) async fn bring_catalog_up_to_date(control: &Control) -> Result<(), CommandError> {
+    if control.inner.catalog_due.load(Ordering::Relaxed) {
+        by_system(control, UpsertCoreCatalog {}.into()).await?;
+        control.inner.catalog_due.store(false, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 async fn by_system(control: &Control, command: Command) -> Result<(), CommandError> {

@@ -105,8 +105,9 @@ impl Control {
     pub async fn authenticate(&self, secret: &str) -> Result<Authenticated, AuthError> {
         let kind = kind_of(secret).ok_or(AuthError::Malformed)?;
         let hash = hash_of(secret);
+        let known = self.known_credential(&hash, kind).await?;
+        // Only now: looking it up may have taken a while.
         let now = self.now();
-        let known = self.known_credential(&hash, kind, now).await?;
         let authenticated = judge(&self.policy(), &known.row, SecretHash::new(hash), now)?;
         self.inner.identity.uses.note(&known, now);
         Ok(authenticated)
@@ -119,19 +120,13 @@ impl Control {
             Credential::Token(_) => CredentialKind::Token,
         };
         let hash = *authenticated.hash.expose();
-        let now = self.now();
-        match self.known_credential(&hash, kind, now).await {
-            Ok(known) => judge(&self.policy(), &known.row, authenticated.hash.clone(), now).is_ok(),
+        match self.known_credential(&hash, kind).await {
+            Ok(known) => judge(&self.policy(), &known.row, authenticated.hash.clone(), self.now()).is_ok(),
             Err(_) => false,
         }
     }
 
-    async fn known_credential(
-        &self,
-        hash: &[u8; 32],
-        kind: CredentialKind,
-        now: Timestamp,
-    ) -> Result<Known, AuthError> {
+    async fn known_credential(&self, hash: &[u8; 32], kind: CredentialKind) -> Result<Known, AuthError> {
         let identity = &self.inner.identity;
         let policy = self.policy();
         if let Some(known) = identity.known.get(hash)
@@ -141,8 +136,13 @@ impl Control {
         }
         // Whoever knows a secret got it after its row was durable, so that no later row makes this wrong, here or on
         // another server.
+        let now = self.now();
         if identity.unknown.get(hash).is_some_and(|until| now < until) {
             return Err(AuthError::Unknown);
+        }
+        // Nobody waits for a store that does not answer, least of all whoever guesses.
+        if self.inner.config.follow_every.is_some() && self.inner.contact.is_lost() {
+            return Err(AuthError::Unavailable);
         }
         match self.inner.store.credential(&SecretHash::new(*hash)).await {
             Ok(Some(row)) if row.kind == kind => {

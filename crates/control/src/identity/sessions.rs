@@ -75,12 +75,15 @@ impl Control {
     ) -> Result<Receipt, IdentityError> {
         let rows = self.inner.store.sessions_of(user).await?;
         let row = rows.iter().find(|row| row.id == session.as_uuid());
-        // A session that is not there ends as any other, if the caller may end sessions of that user.
-        let expires_at = row.and_then(|row| row.expires_at).unwrap_or_else(|| self.now());
+        // A session that is not there ends as any other, if the caller may end sessions of that user: some server may
+        // still know it.
+        let length = i64::try_from(self.inner.config.session_length.as_micros()).unwrap_or(i64::MAX);
+        let latest = || self.now().saturating_add_micros(length);
+        let expires_at = row.and_then(|row| row.expires_at).unwrap_or_else(latest);
         self.end(caller, EndSession { session, user, expires_at }, meta).await
     }
 
-    async fn end(
+    pub(super) async fn end(
         &self,
         caller: Caller,
         command: EndSession,

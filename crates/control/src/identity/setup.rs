@@ -3,7 +3,7 @@
 use super::users::PreparedUser;
 use crate::{
     control::Control,
-    error::{IdentityError, StartError},
+    error::{CommandError, IdentityError, StartError},
     request::{Receipt, Request, RequestMeta},
     seal::random,
     secret::SecretText,
@@ -76,7 +76,9 @@ impl Control {
             .limiter
             .attempt(tag.as_bytes(), inner.time())
             .map_err(|retry_after_seconds| IdentityError::TooManyAttempts { retry_after_seconds })?;
-        self.follow_others().await;
+        if !self.follow_others().await {
+            return Err(CommandError::Unavailable { reason: "the store can't be reached" }.into());
+        }
         if self.setup_is_open() {
             let expected = inner.store.installation_secrets().await?.setup_code_hash;
             // Compared as hashes, and those in constant time.

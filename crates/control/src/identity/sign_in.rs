@@ -1,10 +1,11 @@
 //! Sign-in by password: the same work and the same answer whatever was wrong.
 
 use super::{SESSION_PREFIX, new_secret, passwords::Busy};
-use crate::{control::Control, secret::SecretText};
-use charter_events::{SessionId, Timestamp, UserId};
-use charter_policy::Policy;
-use charter_store::{CredentialKind, CredentialRef, CredentialRow, SecretWrite, StoreError};
+use crate::{control::Control, request::RequestMeta, secret::SecretText};
+use charter_commands::EndSession;
+use charter_events::{SessionId, Timestamp, UserId, Via};
+use charter_policy::{Caller, Policy};
+use charter_store::{CredentialKind, CredentialRow, SecretWrite, StoreError};
 use uuid::Uuid;
 
 /// How many sessions a user has at once; a further one ends the oldest.
@@ -68,7 +69,9 @@ impl Control {
             .map_err(|retry_after_seconds| SignInError::TooManyAttempts { retry_after_seconds })?;
         // Somebody another server has just made, or whose password it has just changed, signs in here as well. For
         // everyone, known or not: it takes the same time.
-        self.follow_others().await;
+        if !self.follow_others().await {
+            return Err(SignInError::Unavailable);
+        }
         // The version before the password is read: a password changed meanwhile ends the session at once.
         let policy = self.policy();
         let user = self.user_by_login(&policy, name);
@@ -110,9 +113,9 @@ impl Control {
             began: policy.version(),
             last_used: None,
         };
-        let mut writes = self.surplus_sessions(user).await?;
-        writes.push(SecretWrite::PutCredential { hash: hash.clone(), row: row.clone() });
-        inner.store.write_secrets(&writes).await?;
+        self.end_surplus_sessions(user).await?;
+        let write = SecretWrite::PutCredential { hash: hash.clone(), row: row.clone() };
+        inner.store.write_secrets(&[write]).await?;
         let signed_in = SignedIn {
             secret,
             session: SessionId::new(row.id),
@@ -123,11 +126,18 @@ impl Control {
         Ok(signed_in)
     }
 
-    /// What removes the oldest sessions of a user who has as many as he may. They end when they are next read from the
-    /// store, at the latest when they expire.
-    async fn surplus_sessions(&self, user: UserId) -> Result<Vec<SecretWrite>, StoreError> {
+    /// Ends the oldest sessions of a user who has as many as he may, on every server.
+    async fn end_surplus_sessions(&self, user: UserId) -> Result<(), SignInError> {
         let sessions = self.inner.store.sessions_of(user).await?;
-        let surplus = sessions.iter().skip(SESSIONS_PER_USER_MAX - 1);
-        Ok(surplus.map(|row| SecretWrite::RemoveCredential(CredentialRef::Id(row.id))).collect())
+        for row in sessions.into_iter().skip(SESSIONS_PER_USER_MAX - 1) {
+            let expires_at = row.expires_at.unwrap_or(Timestamp::MAX);
+            let command = EndSession { session: SessionId::new(row.id), user, expires_at };
+            let ended = self.end(Caller::of(user), command, RequestMeta::new(Via::System)).await;
+            ended.map_err(|error| {
+                tracing::error!(%error, "the oldest session could not be ended");
+                SignInError::Unavailable
+            })?;
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::{Authenticated, Credential, passwords};
 use crate::{
     control::Control,
     error::{CommandError, IdentityError},
-    request::{KeptSession, NamesSeen, Receipt, Request, RequestMeta},
+    request::{KeptSession, Receipt, Request, RequestMeta, Unchanged},
     seal::{self, CantSeal},
     secret::SecretText,
     writer,
@@ -221,11 +221,11 @@ impl Control {
         &self,
         user: UserId,
         patch: &ProfilePatch,
-    ) -> Result<Option<(Profile, UserKey, NamesSeen)>, IdentityError> {
+    ) -> Result<Option<(Profile, UserKey, Unchanged)>, IdentityError> {
         let policy = self.policy();
         let names = policy.user(user).and_then(|user| user.profile);
         let Some(names) = names.filter(|_| patch.names_any()) else { return Ok(None) };
-        let seen = NamesSeen { user, sealed: names.sealed.clone() };
+        let seen = Unchanged::Names { user, sealed: names.sealed.clone() };
         let key = self.inner.store.user_key(user).await?;
         match (self.profile(user).await, key) {
             (Some(profile), Some(key)) => Ok(Some((profile, key, seen))),
@@ -245,13 +245,16 @@ impl Control {
         new: &SecretText,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
+        // Before the password is compared: whoever resets it meanwhile is not overruled by who knew the old one.
+        let sessions_ended_at = self.policy().user(who.user).and_then(|user| user.sessions_ended_at);
+        let unchanged = Some(Unchanged::Password { user: who.user, sessions_ended_at });
         self.require_password(who.user, current).await?;
         let profile = self.profile(who.user).await;
         let command = ChangePassword { user: who.user, has_password: true };
         let meta = meta.while_good(who);
         let kept = self.kept_session(who);
-        let request =
-            Request { keeps_session: kept.clone(), ..Request::new(who.caller.clone(), command.into(), meta) };
+        let request = Request::new(who.caller.clone(), command.into(), meta);
+        let request = Request { keeps_session: kept.clone(), unchanged, ..request };
         let receipt = self.submit_with_password(request, who.user, new, profile.as_ref()).await?;
         if let Some(KeptSession { hash, row }) = kept.filter(|_| !receipt.repeated) {
             self.learn_credential(&hash, CredentialRow { began: receipt.last, ..row });

@@ -136,7 +136,8 @@ async fn a_hosts_clock_that_is_set_changes_nothing_when_the_store_has_one() {
 
 #[tokio::test]
 async fn the_stores_clock_is_followed_forward_and_never_back_behind_the_log() {
-    let (control, admin, _, of_store, store) = two_clocks().await;
+    let (control, admin, host, of_store, store) = two_clocks().await;
+    host.set("2026-03-02T12:00:00Z");
     of_store.set("2026-03-02T12:00:00Z");
     eventually("a day later", || about(control.now(), "2026-03-02T12:00:00Z")).await;
     control.submit(request(admin.clone(), group("late"))).await.unwrap();
@@ -149,8 +150,70 @@ async fn the_stores_clock_is_followed_forward_and_never_back_behind_the_log() {
     assert_eq!(store.head().await.unwrap().recorded_at, recorded);
     let log = store.read(Offset::ZERO, 1_000).await.unwrap();
     assert!(log.windows(2).all(|pair| pair[0].recorded_at <= pair[1].recorded_at));
+    host.set("2026-03-02T13:00:00Z");
     of_store.set("2026-03-02T13:00:00Z");
     eventually("it goes on", || about(control.now(), "2026-03-02T13:00:00Z")).await;
+}
+
+#[tokio::test]
+async fn a_store_whose_clock_leaps_ahead_is_not_believed_and_nothing_is_recorded_until_it_is_back() {
+    let (control, admin, _, of_store, store) = two_clocks().await;
+    let head = store.head().await.unwrap();
+    of_store.set("2099-01-01T00:00:00Z");
+    eventually("it is said", || control.readiness().not_ready == Some(NotReady::ClockDiffers)).await;
+    assert_eq!(code(control.submit(request(admin.clone(), group("ops"))).await), "unavailable");
+    control.housekeeping(true).await;
+    assert_eq!(store.head().await.unwrap(), head);
+    assert!(about(control.now(), "2026-03-01T12:00:00Z"));
+    of_store.set("2026-03-01T12:00:01Z");
+    is_back(&control).await;
+    control.submit(request(admin, group("ops"))).await.unwrap();
+    assert!(about(store.head().await.unwrap().recorded_at, "2026-03-01T12:00:00Z"));
+}
+
+#[tokio::test]
+async fn a_poll_answered_by_a_copy_that_is_behind_is_no_damage_and_no_contact() {
+    let house = House::new().await;
+    let admin = house.administrator("root").await;
+    let old = house.control.head();
+    house.does(admin.clone(), group("ops")).await.unwrap();
+    let bent = Bent::on(&house.store);
+    let control = started(bent.clone(), Config { stale_decisions: NEVER, ..polling(SOON) }).await;
+    is_back(&control).await;
+    bent.poll_from(Some(old));
+    for round in 0..20 {
+        assert!(!crate::following::once(&control.inner).await);
+        let reason = control.readiness().not_ready;
+        assert!(matches!(reason, None | Some(NotReady::StoreUnavailable)), "{reason:?}");
+        // The writer locks the head of the log itself.
+        control.submit(request(admin.clone(), group(&format!("g{round}")))).await.unwrap();
+    }
+    bent.poll_from(None);
+    is_back(&control).await;
+}
+
+#[tokio::test]
+async fn a_follower_that_panics_leaves_a_server_that_says_so() {
+    let house = House::new().await;
+    let bent = Bent::on(&house.store);
+    let control = started(bent.clone(), polling(SOON)).await;
+    is_back(&control).await;
+    bent.panic();
+    eventually("it says so", || control.readiness().not_ready == Some(NotReady::FollowerEnded)).await;
+}
+
+#[tokio::test]
+async fn what_could_not_be_followed_is_not_answered_from_what_is_known() {
+    let house = House::new().await;
+    let bent = Bent::on(&house.store);
+    let config = Config { store_wait: Duration::from_millis(20), ..polling(SOON) };
+    let control = started(bent.clone(), config).await;
+    assert!(control.follow_others().await);
+    bent.hang(true);
+    assert!(!control.follow_others().await);
+    let refused = control.sign_in("nobody", crate::SecretText::new("some password")).await.unwrap_err();
+    assert_eq!(refused, crate::SignInError::Unavailable);
+    assert!(house.control.follow_others().await, "nobody else writes where nobody follows");
 }
 
 #[tokio::test]

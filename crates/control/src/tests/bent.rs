@@ -26,6 +26,9 @@ pub(super) struct Bent {
     snapshots: bool,
     clock: Option<Arc<StandingClock>>,
     hangs: Arc<AtomicBool>,
+    panics: Arc<AtomicBool>,
+    /// What polls are answered from: a copy that lags behind.
+    copy: Arc<RwLock<Option<Head>>>,
     /// How often listening fails, and then what is heard breaks off, before it works; none: nothing is ever heard.
     deaf_rounds: Option<Arc<AtomicUsize>>,
 }
@@ -38,6 +41,8 @@ impl Bent {
             snapshots: true,
             clock: None,
             hangs: Arc::default(),
+            panics: Arc::default(),
+            copy: Arc::default(),
             deaf_rounds: None,
         }
     }
@@ -69,6 +74,16 @@ impl Bent {
     /// From now on it is another log.
     pub(super) fn swap(&self, other: &MemoryStore) {
         *self.store.write().unwrap() = other.clone();
+    }
+
+    /// The next poll panics.
+    pub(super) fn panic(&self) {
+        self.panics.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on polls are answered from a copy that ends there, or from the log itself.
+    pub(super) fn poll_from(&self, copy: Option<Head>) {
+        *self.copy.write().unwrap() = copy;
     }
 
     fn log(&self) -> MemoryStore {
@@ -144,7 +159,10 @@ impl ServerStore for Bent {
         if self.hangs.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
-        Ok(Polled { head: self.head().await?, now: self.clock.as_ref().map(|clock| clock.now()) })
+        assert!(!self.panics.load(Ordering::SeqCst), "a test wanted it so");
+        let copy = *self.copy.read().unwrap();
+        let head = self.head().await?;
+        Ok(Polled { head: copy.unwrap_or(head), now: self.clock.as_ref().map(|clock| clock.now()) })
     }
 
     async fn renew_lease(

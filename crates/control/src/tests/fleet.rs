@@ -7,9 +7,15 @@ use super::{
 use crate::{CommandError, Config, Control, Freshness, Request};
 use async_trait::async_trait;
 use charter_commands::{IssueGrant, SuspendUser};
-use charter_events::{Affects, ChildTypes, Content, Effect, Offset, Scope, Subject};
-use charter_store::{Leadership, Lease, LogStore, MemoryStore, ServerStore, Store, memory::Point};
-use charter_testkit::at;
+use charter_events::{
+    Affects, ChildTypes, CommandId, CommandMeta, Content, Effect, InstallationCreated, Offset, Scope,
+    Subject, Via,
+};
+use charter_policy::{Caller, Policy};
+use charter_store::{
+    Batch, Chain, Leadership, Lease, LogStore, MemoryStore, ServerStore, Store, memory::Point,
+};
+use charter_testkit::{at, ids::shown};
 use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
@@ -114,15 +120,39 @@ async fn a_head_others_hold_for_too_long_costs_commands_and_nothing_else() {
 
 /// A live server of an older build, which does not know one kind of event.
 async fn old_server(store: &MemoryStore, unknown: &str) -> Uuid {
-    let house = House::on(store.clone()).await;
+    let house = House::new().await;
     let known = house.control.servers().remove(0);
     let mut knows = known.knows.clone();
     knows.retain(|kind| kind != unknown);
     assert_eq!(knows.len() + 1, known.knows.len());
     let lease = Lease { server: Uuid::from_u128(7), build: "0.0.9".to_owned(), knows, ..known };
     store.renew_lease(&lease, house.control.now(), Duration::from_secs(10)).await.unwrap();
-    house.control.shutdown().await;
     lease.server
+}
+
+#[tokio::test]
+async fn a_new_build_starts_beside_an_old_one_that_could_not_read_its_catalog() {
+    let store = MemoryStore::default();
+    let mut append = store.append().await.unwrap();
+    let meta = CommandMeta {
+        command_id: CommandId::from_u128(1),
+        actor: Caller::System.attribution(&Policy::new()),
+        via: Via::System,
+        request_id: None,
+        reason: None,
+    };
+    let created = [InstallationCreated { name: shown("Test") }.into()];
+    let now = at("2026-03-01T12:00:00Z");
+    let events = Chain::new(append.head()).extend(&meta, &created, now, &mut Uuid::now_v7).unwrap();
+    append.write(&Batch { events, ..Batch::default() }).await.unwrap();
+    append.commit().await.unwrap();
+    let old = old_server(&store, "catalog.permissions_registered.v1").await;
+    let house = House::on(store.clone()).await;
+    house.control.housekeeping(false).await;
+    assert_eq!(house.control.policy().permissions().count(), 0);
+    store.end_lease(old).await.unwrap();
+    house.control.housekeeping(false).await;
+    assert!(house.control.policy().permissions().count() > 0);
 }
 
 #[tokio::test]

@@ -90,6 +90,70 @@ async fn the_session_a_password_was_changed_in_goes_on_on_every_server() {
 }
 
 #[tokio::test]
+async fn a_password_reset_is_not_overruled_by_whoever_knew_the_old_one() {
+    let (house, root) = set_up().await;
+    let alice = person(&house, &root, "alice").await;
+    let issued = house.control.issue_token(Caller::of(alice), token_of(alice), meta()).await.unwrap();
+    let who = house.control.authenticate(issued.secret.expose()).await.unwrap();
+    let mut paused = house.store.hooks().pause_at(Point::BeforeLock);
+    let control = house.control.clone();
+    let changing = tokio::spawn(async move {
+        let (old, new) = (secret(PASSWORD), secret("the intruder's password"));
+        control.change_password(&who, &old, &new, meta()).await
+    });
+    paused.reached().await;
+    let other = started(house.store.clone(), polling(Duration::from_millis(5))).await;
+    let new = secret("another good password");
+    other.reset_password(root, alice, &new, meta()).await.unwrap();
+    paused.go();
+    assert_eq!(changing.await.unwrap().unwrap_err().code(), "stale");
+    assert!(house.control.sign_in("alice", new).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_session_too_many_ends_the_oldest_on_every_server() {
+    let (house, root) = set_up().await;
+    let user = root.user().unwrap();
+    let other = started(house.store.clone(), polling(Duration::from_millis(5))).await;
+    let (first, _) = signed_in(&house, "root").await;
+    assert!(other.authenticate(first.expose()).await.is_ok());
+    let at = house.control.now().saturating_add_micros(1);
+    let more = |number: u128| {
+        let (_, hash) = crate::identity::new_secret(crate::SESSION_PREFIX).unwrap();
+        let began = house.control.head().offset;
+        let row = CredentialRow {
+            kind: CredentialKind::Session,
+            id: Uuid::from_u128(number),
+            user,
+            created_at: at,
+            expires_at: Some(at.saturating_add_micros(3_600_000_000)),
+            began,
+            last_used: None,
+        };
+        SecretWrite::PutCredential { hash, row }
+    };
+    let writes: Vec<_> = (1..=99).map(more).collect();
+    house.store.write_secrets(&writes).await.unwrap();
+    house.control.sign_in("root", secret(PASSWORD)).await.unwrap();
+    other.at_least(house.control.head().offset).await.unwrap();
+    assert_eq!(other.authenticate(first.expose()).await.unwrap_err(), AuthError::Ended);
+    assert_eq!(house.control.sessions(user).await.unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn a_session_whose_row_is_gone_can_still_be_ended() {
+    let (house, root) = set_up().await;
+    let (text, who) = signed_in(&house, "root").await;
+    let crate::Credential::Session(session) = who.credential else { panic!("no session") };
+    let row = charter_store::CredentialRef::Id(session.as_uuid());
+    house.store.write_secrets(&[SecretWrite::RemoveCredential(row)]).await.unwrap();
+    assert!(house.control.authenticate(text.expose()).await.is_ok(), "known by heart");
+    let user = root.user().unwrap();
+    house.control.end_session(root, user, session, meta()).await.unwrap();
+    assert_eq!(house.control.authenticate(text.expose()).await.unwrap_err(), AuthError::Ended);
+}
+
+#[tokio::test]
 async fn setup_on_one_server_closes_it_on_the_other_and_the_code_shown_last_is_the_one() {
     let house = House::new().await;
     let old = house.setup_code.clone().unwrap();

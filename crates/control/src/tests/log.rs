@@ -160,6 +160,20 @@ async fn a_log_that_lost_its_end_is_not_the_log_this_server_has_seen() {
 }
 
 #[tokio::test]
+async fn a_follower_whose_log_lost_its_end_has_that_confirmed_under_the_lock() {
+    let house = House::new().await;
+    history(&house).await;
+    let swapped = Bent::on(&house.store);
+    let config = super::fleet::polling(Duration::from_millis(2));
+    let control = super::fleet::started(swapped.clone(), config).await;
+    swapped.swap(&House::new().await.store);
+    super::fleet::eventually("it is said", || {
+        matches!(control.readiness().not_ready, Some(NotReady::Damaged { .. }))
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_clock_records_ended_grants_and_decisions_never_waited_for_it() {
     let house = House::new().await;
     let admin = house.administrator("root").await;

@@ -93,7 +93,7 @@ impl Stage {
             if request.meta.credential.as_ref().is_some_and(|with| !with.is_good(&self.policy, self.now)) {
                 return Err(credential_ended());
             }
-            if request.unchanged.as_ref().is_some_and(|names| !names.are_in(&self.policy)) {
+            if request.unchanged.as_ref().is_some_and(|seen| !seen.holds(&self.policy)) {
                 return Err(changed_meanwhile());
             }
             let decided = decide_at(inner, &self.policy, &request, self.now)?;
@@ -247,12 +247,12 @@ fn credential_ended() -> CommandError {
     })
 }
 
-/// The names were read before the command was decided, and are others now.
+/// What the command was made up from was read before it was decided, and is not so any more.
 fn changed_meanwhile() -> CommandError {
     CommandError::Refused(Refusal {
         code: Code::Stale,
         field: None,
-        detail: "the names were changed meanwhile".to_owned(),
+        detail: "what this was made up from was changed meanwhile".to_owned(),
         missing: Vec::new(),
         more: false,
         objects: Vec::new(),

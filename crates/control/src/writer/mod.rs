@@ -2,11 +2,11 @@
 //!
 //! Callers only wait. A caller that goes away cancels nothing: from the queue on, the work is the writer's.
 //!
-//! What the store is asked for each batch of at most 128 commands, while the head is locked but for the first:
-//! 1. the lock on the head (waits for other servers' batches, bounded);
-//! 2. the events others appended since, a page of 2,000 at a time; nothing when there are none;
-//! 3. for each command with an idempotency key, the answer it got before;
-//! 4. who is alive, only while a server of an older build is;
+//! What the store is asked for each batch of at most 128 commands, from the third on while the head is locked:
+//! 1. who is alive, only while a server of an older build is;
+//! 2. the lock on the head (waits for other servers' batches, bounded);
+//! 3. the events others appended since, a page of 2,000 at a time; nothing when there are none;
+//! 4. for each command with an idempotency key, the answer it got before;
 //! 5. the write of all events, answers and secrets;
 //! 6. the commit. An error of it costs one more lock and read, to learn what became of it.
 //!
@@ -78,7 +78,7 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
     if inner.stop.is_cancelled() {
         return Err(CommandError::Unavailable { reason: "the server is shutting down" });
     }
-    if let Some(reason) = inner.health.forbids_writing() {
+    if let Some(reason) = inner.forbids_writing() {
         return Err(CommandError::Unavailable { reason: reason.reason() });
     }
     refuse_early(inner, &request).await?;

@@ -1,7 +1,7 @@
 //! The one task that writes: takes what waits, locks the head, lets the batch be decided, commits, publishes, answers.
 
 use super::{Asked, Job, Jobs, batch::Stage, follow};
-use crate::{control::Inner, error::CommandError, health::NotReady, load::LoadError};
+use crate::{control::Inner, error::CommandError, health::NotReady, load::LoadError, tick::Tick};
 use charter_events::Head;
 use charter_store::{Append, StoreError};
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration, time::Instant};
@@ -128,10 +128,10 @@ async fn catch_up(inner: &Arc<Inner>) {
     }
     let caught_up = async {
         let mut append = locked(inner).await?;
-        let as_of = Instant::now();
+        let as_of = Tick::now();
         follow::catch_up(inner, append.as_mut()).await?;
         append.rollback().await?;
-        Ok::<Instant, Failed>(as_of)
+        Ok::<Tick, Failed>(as_of)
     };
     match caught_up.await {
         Ok(as_of) => answered(inner, as_of),
@@ -140,7 +140,7 @@ async fn catch_up(inner: &Arc<Inner>) {
 }
 
 /// The store showed under the head's lock where the log ends.
-fn answered(inner: &Inner, as_of: Instant) {
+fn answered(inner: &Inner, as_of: Tick) {
     inner.health.store_answered();
     inner.contact.made(as_of);
     inner.following.unsure(false);
@@ -186,7 +186,7 @@ fn only_waited(inner: &Inner, asked: Instant) -> bool {
 
 /// One transaction; answers everyone it took.
 async fn write_some(inner: &Arc<Inner>, waiting: &mut VecDeque<Job>) {
-    if let Some(reason) = inner.health.forbids_writing() {
+    if let Some(reason) = inner.forbids_writing() {
         return answer_all(waiting, reason.reason());
     }
     let mut stage = None;
@@ -257,13 +257,14 @@ async fn transaction(
     inner: &Arc<Inner>,
     waiting: &mut VecDeque<Job>,
     kept: &mut Option<Stage>,
-) -> Result<Instant, Failed> {
+) -> Result<Tick, Failed> {
     let began = Instant::now();
+    // Before the head is locked: whoever holds it asks nobody else, and waits for nobody.
+    inner.servers.look_again(inner).await;
     step!(inner, Lock);
     let mut append = locked(inner).await?;
-    let as_of = Instant::now();
+    let as_of = Tick::now();
     let state = follow::catch_up(inner, append.as_mut()).await?;
-    inner.servers.look_again(inner).await;
     step!(inner, Decide);
     let stage = kept.insert(Stage::new(inner, &state));
     while let Some(job) = waiting.pop_front() {

@@ -43,9 +43,9 @@ pub(crate) async fn gate(
         // Waiting is for those who are signed in.
         None => app.control.policy(),
         Some(who) => {
-            if row.writes {
-                // It may name what another server has just made.
-                app.control.follow_others().await;
+            // It may name what another server has just made: not knowing it is no reason to say that it is not there.
+            if row.writes && !app.control.follow_others().await {
+                return Err(Problem::overloaded("unavailable", "the store can't be reached"));
             }
             at_least(&app, headers, who).await?
         }
