@@ -51,6 +51,32 @@ async fn connections_that_the_database_ends_under_load_cost_no_command() {
     fleet.end().unwrap();
 }
 
+/// From the moment at which the database went away: answers say how old they are, the server is not ready, and then
+/// there are no answers any more.
+async fn answers_for_a_while(admin: &Caller) {
+    let (stopped, mut stale, mut not_ready) = (Instant::now(), 0, 0);
+    let last = loop {
+        let answer = asked(admin).await;
+        if answer.status == 503 {
+            break answer;
+        }
+        assert_eq!(answer.status, 200, "{answer:?}");
+        if answer.stale.is_some() {
+            stale += 1;
+            not_ready += usize::from(admin.get("/readyz").await.unwrap().status == 503);
+        }
+        assert!(stopped.elapsed().as_secs() < STALE_SECONDS + 20, "it goes on answering: {answer:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(last.code(), "unavailable");
+    assert!(
+        stale > 0 && not_ready > 0,
+        "{stale} answers were told to be old, {not_ready} times it was not ready"
+    );
+    // Counted from the last time it heard of the database, which may have been just before.
+    assert!(stopped.elapsed() >= Duration::from_secs(STALE_SECONDS - 1), "{:?}", stopped.elapsed());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_database_questions_are_answered_for_a_while_and_afterwards_nothing_is_missing() {
     let (postgres, installation) = own_postgres();
@@ -61,22 +87,9 @@ async fn without_the_database_questions_are_answered_for_a_while_and_afterwards_
     assert_eq!(asked(&fleet.admin(0).unwrap()).await.expect(200).unwrap().stale, None);
 
     postgres.stop(StopHow::Immediate).unwrap();
-    let stopped = Instant::now();
-    for number in 0..2 {
-        let (server, admin) = (fleet.server(number).unwrap(), fleet.admin(number).unwrap());
-        server.until_ready(false, 10).await.unwrap();
-        let first = asked(&admin).await;
-        // A slow machine may have come here late.
-        if stopped.elapsed().as_secs() < STALE_SECONDS {
-            assert_eq!((first.status, first.stale.is_some()), (200, true), "{first:?}");
-        }
-        eventually("the server no longer answers", STALE_SECONDS + 20, async || {
-            asked(&admin).await.status == 503
-        })
-        .await
-        .unwrap();
-        assert!(stopped.elapsed() >= Duration::from_secs(STALE_SECONDS - 1), "{:?}", stopped.elapsed());
-        assert_eq!(asked(&admin).await.code(), "unavailable");
+    let (first, second) = (fleet.admin(0).unwrap(), fleet.admin(1).unwrap());
+    tokio::join!(answers_for_a_while(&first), answers_for_a_while(&second));
+    for admin in [&first, &second] {
         let command = admin.post("/api/v1/groups", &json!({"slug": "no", "name": "no"})).await.unwrap();
         assert_eq!(command.status, 503, "{command:?}");
     }
@@ -117,7 +130,7 @@ async fn the_database_restarted_again_and_again_under_load_loses_no_acknowledged
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_held_up_holds_nobody_else_up_and_catches_up_afterwards() {
+async fn a_server_that_is_held_up_while_it_idles_holds_nobody_else_up_and_catches_up_afterwards() {
     let (_postgres, installation) = own_postgres();
     let fleet = Fleet::start(installation, 2).await.unwrap();
     let load = fleet.load_on("p", 0).unwrap();
@@ -196,6 +209,43 @@ async fn a_session_that_idles_with_the_head_locked_makes_commands_unavailable_an
 
     let load = fleet.load("i");
     Load::join(load.start(2, 4)).await.unwrap();
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+/// Sends commands and gives each up after some moment of a spread that covers an append.
+async fn give_up(admin: Caller, caller: usize, requests: usize) {
+    for number in 0..requests {
+        let name = format!("gone-{caller}-{number}");
+        let moment = Duration::from_micros(((caller * 7_919 + number * 104_729) % 8_000) as u64);
+        let body = json!({"slug": name, "name": name});
+        let _ = tokio::time::timeout(moment, admin.post("/api/v1/groups", &body)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_requests_that_are_given_up_leave_no_transaction_open_and_no_half_command() {
+    const REQUESTS: usize = 10_000;
+    const GIVING_UP: usize = 32;
+    let (postgres, installation) = own_postgres();
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let tasks: Vec<_> = (0..GIVING_UP)
+        .map(|caller| {
+            let admin = fleet.admin(caller % 2).unwrap();
+            tokio::spawn(give_up(admin, caller, REQUESTS / GIVING_UP))
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+
+    let load = fleet.load("a");
+    Load::join(load.start(2, 8)).await.unwrap();
+    let open = "SELECT count(*) FROM pg_stat_activity \
+                WHERE usename = 'charter_server' AND state LIKE 'idle in transaction%'";
+    eventually("no transaction is open", 10, async || postgres.sql(open).is_ok_and(|count| count == "0"))
+        .await
+        .unwrap();
     fleet.agree(&load).await.unwrap();
     fleet.end().unwrap();
 }

@@ -4,7 +4,7 @@
 use charter_bus_nats::NatsConfig;
 use charter_follower::{Follower, FollowerConfig, Token};
 use charter_services::Nats;
-use charter_tests::{Caller, Database, Fleet, Installation, Load, PASSWORD};
+use charter_tests::{Caller, Database, Fleet, Installation, Load, Log, PASSWORD};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,14 @@ async fn follower(admin: &Caller, nats: &Nats) -> Follower {
     let mut config = FollowerConfig::new(admin.url(), Token::new(issued.text("secret").unwrap()));
     config.nats = Some(NatsConfig::new(nats.url().parse().unwrap(), "end-to-end"));
     Follower::start(config).await.unwrap()
+}
+
+/// Waits until the follower has the whole log, and checks that it answers from the log's state.
+async fn follows(follower: &Follower, log: &Log) {
+    let head = log.events.last().unwrap().0.offset;
+    let policy = follower.at_least(head, Duration::from_secs(60)).await.unwrap();
+    assert_eq!(policy.version(), head);
+    assert_eq!(hex(policy.digest()), log.state_digest().unwrap());
 }
 
 fn hex(bytes: [u8; 32]) -> String {
@@ -83,10 +91,30 @@ async fn three_servers_that_are_killed_and_restarted_keep_every_acknowledged_com
         "{disturbed} kills: nothing was tested"
     );
     let log = fleet.agree_with_stream(&load, &nats.url()).await.unwrap();
-    let head = log.events.last().unwrap().0.offset;
-    let policy = follower.at_least(head, Duration::from_secs(60)).await.unwrap();
-    assert_eq!(policy.version(), head);
-    assert_eq!(hex(policy.digest()), log.state_digest().unwrap());
+    follows(&follower, &log).await;
+    follower.shutdown().await;
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_follower_goes_on_while_nats_is_away_and_when_it_is_back() {
+    let nats = Nats::start().unwrap();
+    let installation = Installation::new(Database::Postgres).unwrap().with_nats(nats.url());
+    let fleet = Fleet::start(installation, 2).await.unwrap();
+    let follower = follower(&fleet.admin(0).unwrap(), &nats).await;
+
+    for (name, is_away) in [("a", false), ("b", true), ("c", false)] {
+        if is_away {
+            nats.kill().unwrap()
+        } else if nats.pid().is_none() {
+            nats.restart().unwrap()
+        }
+        let load = fleet.load(name);
+        Load::join(load.start(8, 10)).await.unwrap();
+        let log = fleet.agree(&load).await.unwrap();
+        follows(&follower, &log).await;
+    }
+    assert!(follower.status().stopped.is_none());
     follower.shutdown().await;
     fleet.end().unwrap();
 }
@@ -107,7 +135,7 @@ async fn a_command_repeated_at_another_server_with_the_same_key_is_answered_the_
 
     assert_eq!((first.version, &first.body), (again.version, &again.body));
     assert_eq!((other.status, other.code()), (422, "idempotency_key_reused"));
-    let log = charter_tests::Log::read(&b, first.version.unwrap()).await.unwrap();
+    let log = Log::read(&b, first.version.unwrap()).await.unwrap();
     assert_eq!(Some(log.head()), first.version);
     fleet.end().unwrap();
 }

@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, io::IsTerminal, path::PathBuf, process::ExitCode};
 use tokio::signal::unix::{SignalKind, signal as signals};
 
 /// The database that is made for people.
@@ -53,9 +53,9 @@ impl Services {
         let within = |name: &str| arguments.folder.as_ref().map(|folder| folder.join(name));
         // Tests that run inside lose no power; people's data is theirs.
         let durable = arguments.folder.is_some() || arguments.then.is_none();
-        let postgres = (!arguments.without_postgres)
-            .then(|| Postgres::start_with(&PostgresSettings { folder: within("postgres"), durable }))
-            .transpose()?;
+        let settings =
+            PostgresSettings { folder: within("postgres"), durable, ..PostgresSettings::default() };
+        let postgres = (!arguments.without_postgres).then(|| Postgres::start_with(&settings)).transpose()?;
         let nats = (!arguments.without_nats)
             .then(|| Nats::start_with(NatsSettings { folder: within("nats"), ..NatsSettings::default() }))
             .transpose()?;
@@ -145,8 +145,8 @@ async fn run_inside(
             status = child.wait() => break status?,
             _ = terminate.recv() => { pass_on("TERM"); }
             _ = hang_up.recv() => { pass_on("HUP"); }
-            // A terminal sends Ctrl-C to the command as well: it is only waited for.
-            _ = interrupt.recv() => {}
+            // A terminal sends Ctrl-C to the command as well.
+            _ = interrupt.recv() => { if !std::io::stdin().is_terminal() { pass_on("INT"); } }
         }
     };
     let code = status.code().and_then(|code| u8::try_from(code).ok());

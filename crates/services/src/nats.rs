@@ -38,7 +38,7 @@ pub struct Nats {
     name: String,
     port: u16,
     child: Mutex<Option<Child>>,
-    watchdog: Option<Watchdog>,
+    watchdog: Watchdog,
     folder: Folder,
 }
 
@@ -68,25 +68,21 @@ impl Nats {
         static COUNTER: AtomicU32 = AtomicU32::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let folder = Folder::open(settings.folder.as_deref(), "charter-nats-")?;
+        let watchdog = Watchdog::start("TERM", folder.to_remove())?;
         let mut server = Self {
             program: find::nats_server()?,
             name: format!("charter-{}-{number}", std::process::id()),
             port: 0,
             child: Mutex::default(),
-            watchdog: None,
+            watchdog,
             settings,
             folder,
         };
         if let Some(config) = &server.settings.config {
             std::fs::write(server.config_file(), config)?;
         }
-        server.watchdog = Some(Watchdog::start(&server.pid_file(), "TERM", server.folder.to_remove())?);
         server.first_start()?;
         Ok(server)
-    }
-
-    fn pid_file(&self) -> PathBuf {
-        self.folder.path().join("pid")
     }
 
     fn config_file(&self) -> PathBuf {
@@ -122,7 +118,6 @@ impl Nats {
     fn start_process(&self) -> anyhow::Result<bool> {
         let mut command = Command::new(&self.program);
         command.args(["--addr", "127.0.0.1", "--port", &self.port.to_string(), "--server_name", &self.name]);
-        command.arg("--pid").arg(self.pid_file());
         if !self.settings.without_jetstream {
             command.arg("--jetstream").arg("--store_dir").arg(self.folder());
         }
@@ -130,7 +125,11 @@ impl Nats {
             command.arg("--config").arg(self.config_file());
         }
         let mut child = process::spawn(&mut command, &self.log())?;
+        self.watchdog.watch(&child);
         let up = process::wait_ready(&mut child, || self.greets())?;
+        if !up {
+            self.watchdog.forget();
+        }
         *self.child() = up.then_some(child);
         Ok(up)
     }
@@ -192,8 +191,7 @@ impl Nats {
     fn end(&self, signal: &str) -> anyhow::Result<()> {
         let Some(mut child) = self.child().take() else { return Ok(()) };
         process::end(&mut child, signal)?;
-        // The watchdog must not end who gets this id next.
-        let _ = std::fs::remove_file(self.pid_file());
+        self.watchdog.forget();
         Ok(())
     }
 
@@ -217,7 +215,7 @@ impl Drop for Nats {
     fn drop(&mut self) {
         if self.stop().is_err() {
             // The watchdog ends it then: it is not called off.
-            std::mem::forget(self.watchdog.take());
+            self.watchdog.stay();
         }
     }
 }

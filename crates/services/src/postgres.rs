@@ -37,6 +37,8 @@ pub struct PostgresSettings {
     pub folder: Option<PathBuf>,
     /// Whether a commit is on the disk when it is answered. Without it tests are much faster.
     pub durable: bool,
+    /// Further variables for the server's own process; the commands that make its cluster don't get them.
+    pub environment: Vec<(String, String)>,
 }
 
 /// A running server; stopped on drop, its temporary folder removed.
@@ -45,10 +47,11 @@ pub struct Postgres {
     /// The user and group it runs as, where we are root.
     owner: Option<(u32, u32)>,
     durable: bool,
+    environment: Vec<(String, String)>,
     password: String,
     port: u16,
     child: Mutex<Option<Child>>,
-    watchdog: Option<Watchdog>,
+    watchdog: Watchdog,
     folder: Folder,
 }
 
@@ -78,18 +81,19 @@ impl Postgres {
         let folder = Folder::open(settings.folder.as_deref(), "charter-postgres-")?;
         let owner = owner()?;
         own(folder.path(), owner, 0o700)?;
+        let watchdog = Watchdog::start("QUIT", folder.to_remove())?;
         let mut server = Self {
             bin,
             owner,
             durable: settings.durable,
+            environment: settings.environment.clone(),
             password: String::new(),
             port: 0,
             child: Mutex::default(),
-            watchdog: None,
+            watchdog,
             folder,
         };
         server.password = server.prepare()?;
-        server.watchdog = Some(Watchdog::start(&server.pid_file(), "QUIT", server.folder.to_remove())?);
         server.first_start()?;
         Ok(server)
     }
@@ -167,11 +171,16 @@ impl Postgres {
     fn start_process(&self) -> anyhow::Result<bool> {
         let mut command = self.program("postgres");
         command.arg("-D").arg(self.data());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         for setting in self.settings() {
             command.arg("-c").arg(setting);
         }
         let mut child = process::spawn(&mut command, &self.log())?;
+        self.watchdog.watch(&child);
         let up = process::wait_ready(&mut child, || self.says_ready())?;
+        if !up {
+            self.watchdog.forget();
+        }
         *self.child() = up.then_some(child);
         Ok(up)
     }
@@ -242,7 +251,9 @@ impl Postgres {
     /// When the process can't be ended.
     pub fn stop(&self, how: StopHow) -> anyhow::Result<()> {
         let Some(mut child) = self.child().take() else { return Ok(()) };
-        process::end(&mut child, if how == StopHow::Fast { "INT" } else { "QUIT" })
+        process::end(&mut child, if how == StopHow::Fast { "INT" } else { "QUIT" })?;
+        self.watchdog.forget();
+        Ok(())
     }
 
     /// Starts the server again on the same data and port; stops it first when it runs.
@@ -268,7 +279,7 @@ impl Drop for Postgres {
         let stopped = self.stop(how);
         if stopped.is_err() {
             // The watchdog ends it then: it is not called off.
-            std::mem::forget(self.watchdog.take());
+            self.watchdog.stay();
         }
     }
 }
@@ -322,7 +333,8 @@ mod tests {
     fn a_folder_that_was_named_keeps_its_databases_urls_and_data() {
         let folder = tempfile::tempdir().unwrap();
         own(folder.path(), None, 0o755).unwrap();
-        let settings = PostgresSettings { folder: Some(folder.path().join("kept")), durable: false };
+        let settings =
+            PostgresSettings { folder: Some(folder.path().join("kept")), ..PostgresSettings::default() };
         let first = Postgres::start_with(&settings).unwrap();
         let before = first.database("charter").unwrap();
         crate::database::psql(&before.owner_url, "CREATE TABLE t (n int)").unwrap();

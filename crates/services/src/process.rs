@@ -8,7 +8,10 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -21,18 +24,25 @@ const STOP_SECONDS_MAX: u64 = 30;
 /// How many of a log's last characters an error shows.
 const LOG_CHARS_MAX: usize = 2_000;
 
-/// Waits for the pipe from its parent to close, then ends the server named by the pid file and removes the folder.
-/// A line that says `done` calls that off. `$1` the pid file, `$2` the signal, `$3` the folder or nothing.
+/// Reads from its parent which process it watches (`pid N`), that it has ended (`gone`), or that nothing is left to do
+/// (`done`). When the pipe closes without that the parent was killed: it ends the process and removes the folder.
+/// `$1` the signal, `$2` the folder or nothing.
 const WATCHDOG: &str = r#"
-read -r word; [ "$word" = done ] && exit 0
-pid=$(head -n 1 "$1" 2>/dev/null)
+pid=
+while read -r word number; do
+  case "$word" in
+    pid) pid=$number ;;
+    gone) pid= ;;
+    done) exit 0 ;;
+  esac
+done
 if [ -n "$pid" ]; then
-  kill -s "$2" "$pid" 2>/dev/null
+  kill -s "$1" "$pid" 2>/dev/null
   tries=0
   while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
   kill -s KILL "$pid" 2>/dev/null
 fi
-[ -z "$3" ] || rm -rf "$3"
+[ -z "$2" ] || rm -rf "$2"
 "#;
 
 /// Sends a signal, such as `TERM`, to a process.
@@ -75,16 +85,14 @@ pub fn free_port() -> anyhow::Result<u16> {
 /// Ends the server when this process ends in any way, also by SIGKILL.
 pub(crate) struct Watchdog {
     child: Child,
-    pipe: Option<ChildStdin>,
+    pipe: Mutex<Option<ChildStdin>>,
 }
 
 impl Watchdog {
     /// `remove`: a folder to be removed after the server has ended.
-    pub(crate) fn start(pid_file: &Path, signal: &str, remove: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn start(signal: &str, remove: Option<&Path>) -> anyhow::Result<Self> {
         let mut child = Command::new("sh")
-            .args(["-c", WATCHDOG, "sh"])
-            .arg(pid_file)
-            .arg(signal)
+            .args(["-c", WATCHDOG, "sh", signal])
             .arg(remove.unwrap_or(Path::new("")))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -93,18 +101,40 @@ impl Watchdog {
             .process_group(0)
             .spawn()
             .context("no watchdog: `sh` could not be started")?;
-        let pipe = child.stdin.take();
+        let pipe = Mutex::new(child.stdin.take());
         Ok(Self { child, pipe })
+    }
+
+    /// This process is watched from now on. As a child of ours that was not waited for it keeps its number.
+    pub(crate) fn watch(&self, child: &Child) {
+        self.tell(&format!("pid {}\n", child.id()));
+    }
+
+    /// The process was waited for: its number may be another's soon.
+    pub(crate) fn forget(&self) {
+        self.tell("gone\n");
+    }
+
+    /// It stays on watch until this process ends.
+    pub(crate) fn stay(&self) {
+        std::mem::forget(self.pipe.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn tell(&self, line: &str) {
+        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipe) = pipe.as_mut() {
+            // When it is gone already there is nobody to tell.
+            let _ = pipe.write_all(line.as_bytes());
+        }
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        if let Some(mut pipe) = self.pipe.take() {
-            // When it is gone already there is nobody to call off.
-            let _ = pipe.write_all(b"done\n");
+        self.tell("done\n");
+        if self.pipe.get_mut().is_ok_and(|pipe| pipe.is_some()) {
+            let _ = self.child.wait();
         }
-        let _ = self.child.wait();
     }
 }
 
@@ -171,4 +201,37 @@ pub(crate) fn password() -> anyhow::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).context("no randomness")?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watchdog_ends_the_process_and_removes_the_folder_only_when_its_parent_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        for (is_forgotten, ends) in [(true, false), (false, true)] {
+            let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+            let watchdog = Watchdog::start("TERM", Some(folder.path())).unwrap();
+            watchdog.watch(&child);
+            if is_forgotten {
+                watchdog.forget();
+                drop(watchdog);
+                assert!(folder.path().exists());
+            } else {
+                // As the system does it for a parent that was killed.
+                drop(watchdog.pipe.lock().unwrap().take());
+                let status = child.wait().unwrap();
+                assert!(!status.success());
+            }
+            assert_eq!(child.try_wait().unwrap().is_some(), ends);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while folder.path().exists() {
+            assert!(Instant::now() < deadline, "the folder is still there");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
