@@ -249,7 +249,7 @@ impl Consumer {
     fn lose(&mut self, why: &str) {
         self.say(why);
         let since = *self.away_since.get_or_insert_with(Instant::now);
-        self.listen_at = self.stream_pause.from_now();
+        self.listen_at = self.stream_pause.next_at();
         let at_least = self.read_at.map_or(since, |at| at + self.options.reread_every);
         self.source_at = self.source_at.min((since + self.options.away_max).max(at_least));
     }
@@ -265,7 +265,7 @@ impl Consumer {
                 self.source_at = Instant::now();
             }
             self.missing = true;
-            self.listen_at = self.stream_pause.from_now();
+            self.listen_at = self.stream_pause.next_at();
         }
     }
 
@@ -277,7 +277,7 @@ impl Consumer {
         self.faults = self.faults.saturating_add(1);
         self.away_since.get_or_insert_with(Instant::now);
         (self.distrusted, self.confirm) = (true, true);
-        (self.listen_at, self.source_at) = (self.distrust_pause.from_now(), Instant::now());
+        (self.listen_at, self.source_at) = (self.distrust_pause.next_at(), Instant::now());
     }
 
     /// Whether an event is the next one (true) or was read before.
@@ -304,7 +304,7 @@ impl Consumer {
             Ok(page) => page,
             Err(error) => {
                 self.say(&format!("the source can't be read: {error}"));
-                self.source_at = self.source_pause.from_now();
+                self.source_at = self.source_pause.next_at();
                 return Vec::new();
             }
         };

@@ -86,7 +86,7 @@ impl Pause {
     }
 
     /// When the next attempt is due.
-    pub(super) fn from_now(&mut self) -> Instant {
+    pub(super) fn next_at(&mut self) -> Instant {
         let pause = self.next;
         self.next = self.next.saturating_mul(2).min(self.max);
         Instant::now() + pause
