@@ -7,7 +7,7 @@ CREATE TABLE log.schema_version (
     version bigint  NOT NULL CHECK (version > 0)
 );
 
--- Changed twice by each append: room on its page keeps it there.
+-- Changed by each append: room on its page keeps it there.
 CREATE TABLE log.log_head (
     one         boolean NOT NULL PRIMARY KEY DEFAULT true CHECK (one),
     log_id      uuid    NOT NULL,
@@ -79,6 +79,18 @@ CREATE TABLE log.installation_secrets (
     name  text  NOT NULL PRIMARY KEY CHECK (name IN ('tag_key', 'cursor_key')),
     value bytea NOT NULL CHECK (octet_length(value) = 32)
 );
+
+CREATE FUNCTION log.keep_keys() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM log.user_keys) THEN
+        RAISE EXCEPTION 'the keys of an installation that has users are never changed';
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+CREATE TRIGGER keys_stay BEFORE UPDATE ON log.installation_secrets
+    FOR EACH ROW EXECUTE FUNCTION log.keep_keys();
 
 -- Apart from the installation's keys, which a server can't remove.
 CREATE TABLE log.setup_code (

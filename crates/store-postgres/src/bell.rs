@@ -3,7 +3,7 @@
 //! whole server's until its commit is done, which would make all appends wait for each other's disk.
 
 use crate::{
-    connect,
+    connect::{self, Route},
     error::{map, within},
 };
 use async_trait::async_trait;
@@ -31,9 +31,9 @@ pub(crate) struct Bell {
 
 impl Bell {
     /// Connects with the first nudge.
-    pub(crate) fn hang(options: PgConnectOptions) -> Self {
+    pub(crate) fn hang(route: Route) -> Self {
         let (newest, rung) = watch::channel(Offset::ZERO);
-        Self { newest, task: tokio::spawn(ringing(options, rung)) }
+        Self { newest, task: tokio::spawn(ringing(route, rung)) }
     }
 
     /// Returns at once.
@@ -48,11 +48,11 @@ impl Drop for Bell {
     }
 }
 
-async fn ringing(options: PgConnectOptions, mut rung: watch::Receiver<Offset>) {
+async fn ringing(route: Route, mut rung: watch::Receiver<Offset>) {
     let mut connection = None;
     while rung.changed().await.is_ok() {
         let head = *rung.borrow_and_update();
-        match ring(&options, connection.take(), head).await {
+        match ring(&route, connection.take(), head).await {
             Ok(sound) => connection = Some(sound),
             Err(error) => {
                 tracing::debug!(%error, "other servers could not be told of the log's new head");
@@ -63,17 +63,13 @@ async fn ringing(options: PgConnectOptions, mut rung: watch::Receiver<Offset>) {
 }
 
 /// A connection that was idle may have been lost meanwhile, as when the server was restarted: then once more, anew.
-async fn ring(
-    options: &PgConnectOptions,
-    idle: Option<PgConnection>,
-    head: Offset,
-) -> Result<PgConnection, sqlx::Error> {
+async fn ring(route: &Route, idle: Option<PgConnection>, head: Offset) -> Result<PgConnection, sqlx::Error> {
     if let Some(mut connection) = idle
         && notify(&mut connection, head).await.is_ok()
     {
         return Ok(connection);
     }
-    let mut connection = connect::connect(options).await?;
+    let mut connection = route.connect().await?;
     notify(&mut connection, head).await?;
     Ok(connection)
 }

@@ -1,8 +1,8 @@
 //! Connections: the settings each kind is opened with, and their time limits. The server ends what its client has left
 //! behind, so that a program that vanished holds no lock for long.
 
-use crate::{error::within, url::SecretUrl};
-use sqlx::{ConnectOptions, PgConnection, postgres::PgConnectOptions};
+use crate::{Access, error::within, url::SecretUrl};
+use sqlx::{ConnectOptions, PgConnection, Row, postgres::PgConnectOptions, raw_sql};
 use std::time::Duration;
 
 /// How long to try to connect.
@@ -13,34 +13,77 @@ pub(crate) const LOCK_SECONDS_MAX: u64 = 5;
 pub(crate) const WRITE_SECONDS_MAX: u64 = 15;
 /// How long the server works on one statement that reads.
 pub(crate) const READ_SECONDS_MAX: u64 = 10;
-/// How long an append may do nothing: longer than the largest command takes to be decided.
-const IDLE_IN_APPEND_SECONDS_MAX: u64 = 60;
+/// How long the server works on a glance: whoever asked has then given up.
+const GLANCE_SECONDS_MAX: u64 = 2;
+/// How long the server lets an append do nothing. Who has one open says before that that it is alive (`writer.rs`), so
+/// that a process that was stopped holds the head no longer than this.
+const IDLE_IN_APPEND_SECONDS_MAX: u64 = 10;
 /// How long the server waits for a client that does not acknowledge what it was sent.
 const VANISHED_MILLISECONDS_MAX: u64 = 10_000;
 /// How long one step of a migration waits for others that use its tables.
 const MIGRATION_LOCK_SECONDS_MAX: u64 = 30;
+
+/// Why a server is no place to work.
+pub(crate) const STANDBY: &str = "this server is a standby, which takes no writes; name the primary";
 
 /// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum For {
     /// Appends.
     Writing,
-    /// Short reads, and leases.
+    /// Short reads.
     Reading,
-    /// Short reads by a tool that may write nothing.
-    ReadingOnly,
+    /// Reads of a row or two that somebody waits for, and leases.
+    Glancing,
     /// Holding the lead of a task, ringing, listening.
     Others,
     /// Changing the schema.
     Migrating,
 }
 
-/// How to connect for a purpose. What the address says of these settings is overruled.
-pub(crate) fn options(url: &SecretUrl, purpose: For) -> PgConnectOptions {
+/// The way to a database, for a purpose.
+#[derive(Clone)]
+pub(crate) struct Route {
+    options: PgConnectOptions,
+    /// Whether only the primary will do. A name may lead to another server after a failover: a standby answers, from
+    /// a past that nobody bounds.
+    primary: bool,
+}
+
+impl Route {
+    /// What the address says of the settings below is overruled.
+    pub(crate) fn new(url: &SecretUrl, purpose: For, access: Access) -> Self {
+        let options = url.options().application_name("charter").options(settings(purpose, access));
+        Self { options: options.disable_statement_logging(), primary: access == Access::Server }
+    }
+
+    /// For whoever makes connections by itself.
+    pub(crate) fn options(&self) -> PgConnectOptions {
+        self.options.clone()
+    }
+
+    /// A new connection.
+    pub(crate) async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        let connecting = async {
+            let mut connection = self.options.connect().await?;
+            if self.primary {
+                let row = raw_sql("SELECT pg_is_in_recovery()").fetch_one(&mut connection).await?;
+                if row.try_get(0)? {
+                    return Err(sqlx::Error::Configuration(STANDBY.into()));
+                }
+            }
+            Ok(connection)
+        };
+        within(Duration::from_secs(CONNECT_SECONDS_MAX), connecting).await
+    }
+}
+
+fn settings(purpose: For, access: Access) -> Vec<(&'static str, String)> {
     let seconds = |seconds: u64| format!("{seconds}s");
     let statement = match purpose {
         For::Writing => seconds(WRITE_SECONDS_MAX),
-        For::Reading | For::ReadingOnly | For::Others => seconds(READ_SECONDS_MAX),
+        For::Reading | For::Others => seconds(READ_SECONDS_MAX),
+        For::Glancing => seconds(GLANCE_SECONDS_MAX),
         // Some rewrite a table.
         For::Migrating => "0".to_owned(),
     };
@@ -59,19 +102,16 @@ pub(crate) fn options(url: &SecretUrl, purpose: For) -> PgConnectOptions {
         ("search_path", "pg_catalog".to_owned()),
         // Every statement goes by a key: a plan made while a table was small must not outlive that.
         ("enable_seqscan", "off".to_owned()),
+        // And none takes so long that compiling it would pay.
+        ("jit", "off".to_owned()),
     ];
-    match purpose {
+    match (access, purpose) {
+        (Access::ReadOnly, _) => settings.push(("default_transaction_read_only", "on".to_owned())),
+        (Access::Server, For::Writing | For::Migrating) => {}
         // Leases and nudges need not survive a crash, and must not wait for the disk.
-        For::Reading | For::Others => settings.push(("synchronous_commit", "off".to_owned())),
-        For::ReadingOnly => settings.push(("default_transaction_read_only", "on".to_owned())),
-        For::Writing | For::Migrating => {}
+        (Access::Server, _) => settings.push(("synchronous_commit", "off".to_owned())),
     }
-    url.options().application_name("charter").options(settings).disable_statement_logging()
-}
-
-/// A new connection.
-pub(crate) async fn connect(options: &PgConnectOptions) -> Result<PgConnection, sqlx::Error> {
-    within(Duration::from_secs(CONNECT_SECONDS_MAX), options.connect()).await
+    settings
 }
 
 /// Says goodbye; the server would notice by itself.

@@ -22,10 +22,9 @@ const TOUCH: &str = "UPDATE log.credentials AS used SET last_used = greatest(use
 const PUT_SETUP_CODE: &str = "INSERT INTO log.setup_code (hash) VALUES ($1) \
                               ON CONFLICT (one) DO UPDATE SET hash = excluded.hash";
 const CLEAR_SETUP_CODE: &str = "DELETE FROM log.setup_code";
-/// Where there is a user's key, the value is none, which the table refuses.
-const PUT_INSTALLATION_KEYS: &str = "UPDATE log.installation_secrets SET value = CASE \
-    WHEN EXISTS (SELECT FROM log.user_keys) THEN NULL WHEN name = 'tag_key' THEN $1 ELSE $2 END \
-    WHERE name IN ('tag_key', 'cursor_key')";
+/// Where there is a user's key, a trigger refuses it.
+const PUT_INSTALLATION_KEYS: &str = "UPDATE log.installation_secrets \
+    SET value = CASE WHEN name = 'tag_key' THEN $1 ELSE $2 END WHERE name IN ('tag_key', 'cursor_key')";
 
 pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
     match kind {

@@ -2,12 +2,12 @@
 //! connection ends, however it ends.
 
 use crate::{
-    connect::{self, CONNECT_SECONDS_MAX},
+    connect::{self, CONNECT_SECONDS_MAX, Route},
     error::{map, within},
 };
 use async_trait::async_trait;
 use charter_store::{Leadership, StoreError, Task};
-use sqlx::{PgConnection, postgres::PgConnectOptions};
+use sqlx::PgConnection;
 use std::time::Duration;
 
 /// `CHRT`: the first half of the keys of our advisory locks.
@@ -34,10 +34,10 @@ pub(crate) struct Led {
 
 impl Led {
     /// Takes the lead; `None` when another session has it.
-    pub(crate) async fn take(options: &PgConnectOptions, key: i32) -> Result<Option<Self>, StoreError> {
+    pub(crate) async fn take(route: &Route, key: i32) -> Result<Option<Self>, StoreError> {
         const SQL: &str = "SELECT pg_try_advisory_lock($1, $2)";
         let error = |error| map("taking the lead of a task", error);
-        let mut connection = connect::connect(options).await.map_err(error)?;
+        let mut connection = route.connect().await.map_err(error)?;
         let asked = sqlx::query_scalar(SQL).bind(LOCKS).bind(key).fetch_one(&mut connection);
         let taken: bool = within(ANSWER_MAX, asked).await.map_err(error)?;
         if !taken {

@@ -28,7 +28,6 @@ mod url;
 mod writer;
 
 use charter_store::snapshot_files::SnapshotFiles;
-use sqlx::postgres::PgConnectOptions;
 
 pub use schema::{migrate, schema_version};
 pub use url::{SecretUrl, UrlError};
@@ -44,13 +43,18 @@ pub enum Access {
 
 /// The store in a PostgreSQL database.
 pub struct PostgresStore {
+    /// Pages of events, kept answers, secrets.
     readers: readers::Readers,
+    /// The log's end and leases: nothing else may keep a server from seeing those.
+    glances: readers::Readers,
+    /// Lookups of sessions and tokens, which strangers may cause.
+    credentials: readers::Readers,
     /// `None` when opened for reading.
     writer: Option<writer::Writer>,
     /// `None` when opened for reading.
     bell: Option<bell::Bell>,
     /// How those connect that are neither the writer nor readers.
-    others: PgConnectOptions,
+    others: connect::Route,
     snapshots: SnapshotFiles,
 }
 

@@ -2,24 +2,22 @@
 //! connection can no longer be trusted; a new one is made by the next transaction. Must not know what it writes.
 
 use crate::{
-    connect,
+    connect::{self, Route},
     error::{self, breaks_connection, map, within},
     read,
     statement::{Statement, integer},
 };
 use charter_events::Head;
 use charter_store::StoreError;
-use sqlx::{
-    PgConnection, Row,
-    postgres::{PgConnectOptions, PgRow},
-    raw_sql,
-};
+use sqlx::{PgConnection, Row, postgres::PgRow, raw_sql};
 use std::time::Duration;
 
 /// Takes the head's lock, or fails after the time limit for locks; what it tells is then the committed head, however
-/// long it waited. One round trip.
+/// long it waited. One round trip. It leaves no dead version of the row behind, as an update would: while a dump runs
+/// those can't be removed, and everybody who reads the head walks over them.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
-     UPDATE log.log_head SET head = head WHERE one RETURNING log_id, head, head_hash, recorded_at";
+     SELECT log_id, head, head_hash, recorded_at FROM log.log_head WHERE one FOR NO KEY UPDATE";
+const READ_HEAD: &str = "SELECT log_id, head, head_hash, recorded_at FROM log.log_head WHERE one";
 const MOVE_HEAD: &str = "UPDATE log.log_head SET head = $1, head_hash = $2, recorded_at = $3 \
                          WHERE one AND head = $4 AND head_hash = $5";
 /// A commit must be durable when it returns. A setting that asks for more than that is left as it is.
@@ -33,7 +31,7 @@ const ROLLBACK_MAX: Duration = Duration::from_secs(5);
 
 /// The connection that writes.
 pub(crate) struct Link {
-    options: PgConnectOptions,
+    route: Route,
     /// `None` after it could not be trusted any more.
     connection: Option<PgConnection>,
     state: State,
@@ -50,8 +48,8 @@ enum State {
 
 impl Link {
     /// Connects when it first begins.
-    pub(crate) fn new(options: PgConnectOptions) -> Self {
-        Self { options, connection: None, state: State::Idle }
+    pub(crate) fn new(route: Route) -> Self {
+        Self { route, connection: None, state: State::Idle }
     }
 
     /// Begins a transaction that holds the head's lock, and says where the log ends.
@@ -83,7 +81,7 @@ impl Link {
     }
 
     async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
-        let mut connection = connect::connect(&self.options).await?;
+        let mut connection = self.route.connect().await?;
         let asked = raw_sql(DURABLE).fetch_one(&mut connection);
         let row = within(Duration::from_secs(connect::CONNECT_SECONDS_MAX), asked).await?;
         match row.try_get::<&str, _>(0)? {
@@ -112,6 +110,15 @@ impl Link {
         rows.map_err(|error| self.failed(what, error))
     }
 
+    /// Tells the server that the transaction goes on.
+    pub(crate) async fn keep_alive(&mut self) {
+        let Ok(connection) = self.open() else { return };
+        if let Err(error) = within(STEP_MAX, raw_sql("SELECT 1").execute(connection)).await {
+            let error = self.failed("keeping an append alive", error);
+            tracing::warn!(%error, "an append was lost while it was decided");
+        }
+    }
+
     /// Moves the head and ends the transaction. After an error it is not known whether it was kept, unless the head
     /// had moved; whoever begins next waits for the old transaction's end, since it holds the lock.
     pub(crate) async fn commit(&mut self, from: Head, to: Option<Head>) -> Result<(), StoreError> {
@@ -131,7 +138,9 @@ impl Link {
                 .with(integer(from.offset.get())?)?
                 .with(from.hash.as_bytes().as_slice())?;
             if self.execute(vec![statement]).await? != 1 {
-                return Err(StoreError::HeadMoved { head: from.offset, continues: from.offset });
+                let rows = self.rows(read::READING_HEAD, Statement::new(READ_HEAD)).await?;
+                let head = read::head(rows.first())?.offset;
+                return Err(StoreError::HeadMoved { head, continues: from.offset });
             }
         }
         let commit = raw_sql("COMMIT").execute(self.open()?);

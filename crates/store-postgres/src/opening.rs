@@ -4,7 +4,7 @@
 use crate::{
     Access, KNOWN, PostgresStore, SecretUrl,
     bell::Bell,
-    connect::{self, For},
+    connect::{self, For, Route},
     error,
     readers::Readers,
     rights, schema,
@@ -12,7 +12,14 @@ use crate::{
 };
 use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
 use sqlx::{PgConnection, Row};
-use std::{io, path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+/// Connections of each kind; with the writer, the bell, the ear and the leads about twenty for a server.
+const READERS_MAX: usize = 6;
+const GLANCES_MAX: usize = 2;
+const CREDENTIALS_MAX: usize = 4;
+/// How long everything may take that is checked before there is a store.
+const OPENING_SECONDS_MAX: u64 = 30;
 
 /// The oldest PostgreSQL this is written for.
 const MAJOR_OLDEST: i32 = 13;
@@ -28,34 +35,16 @@ impl PostgresStore {
     /// [`StoreError::NotAStore`] says what is wrong with the address, the database or the role's rights in one line;
     /// [`StoreError::NeedsMigration`], [`StoreError::TooNew`], [`StoreError::Damaged`], [`StoreError::Unavailable`].
     pub async fn open(url: &SecretUrl, snapshots: &Path, access: Access) -> Result<Arc<Self>, StoreError> {
-        let purpose = match access {
-            Access::Server => For::Reading,
-            Access::ReadOnly => For::ReadingOnly,
-        };
-        let mut connection = self::connect(url, purpose).await?;
-        let standby = check_server(&mut connection, url).await?;
-        let found = schema::found(&mut connection, url).await?;
-        if found < KNOWN {
-            return Err(StoreError::NeedsMigration { found, known: KNOWN });
-        }
-        match access {
-            Access::Server if standby => {
-                return Err(not_a_store(
-                    url,
-                    "this server is a standby, which takes no writes; name the primary",
-                ));
-            }
-            Access::Server => rights::check_server(&mut connection, url).await?,
-            Access::ReadOnly => rights::check_reader(&mut connection, url).await?,
-        }
-        connect::close(connection).await;
+        in_time(check(url, access)).await?;
         let writes = access == Access::Server;
-        let others = connect::options(url, For::Others);
+        let route = |purpose| Route::new(url, purpose, access);
         let store = Arc::new(Self {
-            readers: Readers::new(connect::options(url, purpose)),
-            writer: writes.then(|| Writer::start(connect::options(url, For::Writing))),
-            bell: writes.then(|| Bell::hang(others.clone())),
-            others,
+            readers: Readers::new(route(For::Reading), READERS_MAX),
+            glances: Readers::new(route(For::Glancing), GLANCES_MAX),
+            credentials: Readers::new(route(For::Glancing), CREDENTIALS_MAX),
+            writer: writes.then(|| Writer::start(route(For::Writing))),
+            bell: writes.then(|| Bell::hang(route(For::Others))),
+            others: route(For::Others),
             snapshots: SnapshotFiles::new(snapshots),
         });
         if writes && let Err(error) = verify::check_ends(&*store, TAIL_EVENTS).await {
@@ -70,13 +59,50 @@ impl PostgresStore {
         if let Some(writer) = &self.writer {
             writer.close().await;
         }
-        self.readers.close().await;
+        for readers in [&self.readers, &self.glances, &self.credentials] {
+            readers.close().await;
+        }
     }
 }
 
+/// What must be so before a store is made.
+async fn check(url: &SecretUrl, access: Access) -> Result<(), StoreError> {
+    let mut connection = self::connect(url, For::Reading, access).await?;
+    check_server(&mut connection, url).await?;
+    let found = schema::found(&mut connection, url).await?;
+    if found < KNOWN {
+        return Err(StoreError::NeedsMigration { found, known: KNOWN });
+    }
+    match access {
+        Access::Server => rights::check_server(&mut connection, url).await?,
+        Access::ReadOnly => rights::check_reader(&mut connection, url).await?,
+    }
+    if access == Access::Server && url.may_be_overheard() {
+        tracing::warn!(
+            server = url.server(),
+            "the way to the database may be unencrypted, and keys and password hashes go that way: \
+             add `sslmode=verify-full` to its address"
+        );
+    }
+    connect::close(connection).await;
+    Ok(())
+}
+
+/// Gives what is done before there is a store its time: a server may fall silent after it took the connection.
+pub(crate) async fn in_time<T>(work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let silent =
+        StoreError::Unavailable { what: "the database fell silent while it was opened", source: None };
+    let limit = Duration::from_secs(OPENING_SECONDS_MAX);
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(silent))
+}
+
 /// The first connection to a database; an error says what to change.
-pub(crate) async fn connect(url: &SecretUrl, purpose: For) -> Result<PgConnection, StoreError> {
-    connect::connect(&connect::options(url, purpose)).await.map_err(|error| refused(url, error))
+pub(crate) async fn connect(
+    url: &SecretUrl,
+    purpose: For,
+    access: Access,
+) -> Result<PgConnection, StoreError> {
+    Route::new(url, purpose, access).connect().await.map_err(|error| refused(url, error))
 }
 
 fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
@@ -95,7 +121,7 @@ fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
         sqlx::Error::Tls(tls) => {
             format!("TLS with `{server}` fails ({tls}); check `sslmode` and `sslrootcert`")
         }
-        sqlx::Error::Configuration(why) => format!("the address can't be used: {why}"),
+        sqlx::Error::Configuration(why) => why.to_string(),
         _ => match error::code(&error) {
             Some("28P01") => format!("the password of the role `{role}` is not accepted"),
             Some("28000") => format!("the role `{role}` may not sign in ({said})"),
@@ -110,10 +136,10 @@ fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
     not_a_store(url, why)
 }
 
-/// Checks the server's version and settings; says whether it is a standby.
-pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl) -> Result<bool, StoreError> {
+/// Checks the server's version and settings.
+pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl) -> Result<(), StoreError> {
     const SQL: &str = "SELECT current_setting('server_version_num')::integer, current_setting('server_encoding'), \
-                       current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery()";
+                       current_setting('fsync'), current_setting('full_page_writes')";
     let map = |e| error::map("reading the server's settings", e);
     let row = sqlx::query(SQL).fetch_one(connection).await.map_err(map)?;
     let version: i32 = row.try_get(0).map_err(map)?;
@@ -131,7 +157,7 @@ pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl)
             tracing::warn!(setting, "this setting of the database is off: a power failure may lose the log");
         }
     }
-    row.try_get(4).map_err(map)
+    Ok(())
 }
 
 /// Why a database can't be opened, in one line.

@@ -23,7 +23,7 @@ pub(crate) const HEAD_UNREADABLE: &str = "the head row is missing or can't be re
 impl LogStore for PostgresStore {
     async fn head(&self) -> Result<Head, StoreError> {
         const SQL: &str = "SELECT log_id, head, head_hash, recorded_at FROM log.log_head WHERE one";
-        head(self.readers.row(READING_HEAD, Statement::new(SQL), readers::GLANCE).await?.as_ref())
+        head(self.glances.row(READING_HEAD, Statement::new(SQL), readers::GLANCE).await?.as_ref())
     }
 
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {

@@ -2,15 +2,12 @@
 //! given up: whenever its answer was not read to the end, be it by an error, a time limit or a caller that went away.
 
 use crate::{
-    connect,
+    connect::{self, Route},
     error::{breaks_connection, map, within},
     statement::Statement,
 };
 use charter_store::StoreError;
-use sqlx::{
-    PgConnection,
-    postgres::{PgConnectOptions, PgRow},
-};
+use sqlx::{PgConnection, postgres::PgRow};
 use std::{
     io,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -18,24 +15,23 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-const READERS_MAX: usize = 8;
-/// How long a look at the log's end may take, with everything.
+/// How long a glance, such as one at the log's end, may take, with everything.
 pub(crate) const GLANCE: Duration = Duration::from_secs(2);
 /// How long any other read may take, with everything.
 pub(crate) const READ: Duration = Duration::from_secs(connect::READ_SECONDS_MAX + 1);
 
 /// A small pool.
 pub(crate) struct Readers {
-    options: PgConnectOptions,
+    route: Route,
     permits: Semaphore,
     /// Those nobody uses, the latest used last.
     idle: Mutex<Vec<PgConnection>>,
 }
 
 impl Readers {
-    /// Connects when it is first asked.
-    pub(crate) fn new(options: PgConnectOptions) -> Self {
-        Self { options, permits: Semaphore::new(READERS_MAX), idle: Mutex::default() }
+    /// At most so many connections, made when they are first needed.
+    pub(crate) fn new(route: Route, connections_max: usize) -> Self {
+        Self { route, permits: Semaphore::new(connections_max), idle: Mutex::default() }
     }
 
     /// The rows of a statement that may be run twice: with a connection that was idle it is tried again on a new one,
@@ -54,11 +50,11 @@ impl Readers {
             let _permit = permit.map_err(|_| busy())?.map_err(|_| sqlx::Error::PoolClosed)?;
             if let Some(connection) = self.take_idle() {
                 match self.run(connection, statement.clone()).await {
-                    Err(error) if breaks_connection(&error) => drop(std::mem::take(&mut *self.lock())),
+                    Err(error) if breaks_connection(&error) => self.forget_idle(),
                     done => return done,
                 }
             }
-            let connection = connect::connect(&self.options).await?;
+            let connection = self.route.connect().await?;
             self.run(connection, statement).await
         };
         within(limit, run).await.map_err(|error| match error {
@@ -87,6 +83,12 @@ impl Readers {
             self.lock().push(connection);
         }
         done
+    }
+
+    /// Drops the connections nobody uses: they lead to a server that is not what it was.
+    pub(crate) fn forget_idle(&self) {
+        let idle = std::mem::take(&mut *self.lock());
+        drop(idle);
     }
 
     fn take_idle(&self) -> Option<PgConnection> {

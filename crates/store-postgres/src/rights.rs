@@ -2,7 +2,7 @@
 
 use crate::{SecretUrl, error, opening};
 use charter_store::StoreError;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, raw_sql};
+use sqlx::{AssertSqlSafe, PgConnection, raw_sql};
 
 /// What a server needs of each table. Of the log it only ever adds to the end.
 const SERVER: [(&str, &[&str]); 10] = [
@@ -38,7 +38,7 @@ pub(crate) async fn grant(
 ) -> Result<(), StoreError> {
     let map = |e| error::map("granting the servers' rights", e);
     let asked = sqlx::query_as(
-        "SELECT quote_ident(rolname), pg_has_role(rolname, n.nspowner, 'USAGE') \
+        "SELECT quote_ident(rolname), pg_has_role(rolname, n.nspowner, 'MEMBER') \
                                 FROM pg_roles, pg_namespace AS n WHERE rolname = $1 AND n.nspname = 'log'",
     );
     let found: Option<(String, bool)> =
@@ -55,11 +55,10 @@ pub(crate) async fn grant(
         );
         return Ok(());
     }
-    let mut transaction = connection.begin().await.map_err(map)?;
     for statement in grants(&name) {
-        raw_sql(AssertSqlSafe(statement)).execute(&mut *transaction).await.map_err(map)?;
+        raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await.map_err(map)?;
     }
-    transaction.commit().await.map_err(map)
+    Ok(())
 }
 
 fn grants(role: &str) -> Vec<String> {
@@ -88,7 +87,7 @@ pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl)
         }
     }
     const OWNS: &str =
-        "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'log.events'::regclass";
+        "SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = 'log.events'::regclass";
     if sqlx::query_scalar(OWNS).fetch_one(&mut *connection).await.map_err(map)? {
         let role = url.role();
         tracing::warn!(

@@ -1,7 +1,7 @@
 //! The schema: which version a database has, and bringing it up to date as its owner.
 
 use crate::{
-    KNOWN, Migrated, SecretUrl,
+    Access, KNOWN, Migrated, SecretUrl,
     connect::{self, For},
     error, lead, opening, read, rights,
 };
@@ -19,41 +19,50 @@ const SET_VERSION: &str = "INSERT INTO log.schema_version (version) VALUES ($1) 
                            ON CONFLICT (one) DO UPDATE SET version = excluded.version";
 
 /// Makes the schema, or brings it up to date, as its owner; then lets the servers' role do what it needs and nothing
-/// else. Without a role, the owner's is the servers' too. Waits while another does the same.
+/// else. Without a role, the owner's is the servers' too. Waits while another does the same. All of it is one
+/// transaction: nobody sees a schema without its head, its keys or its rights.
 ///
 /// # Errors
 /// [`StoreError::NotAStore`] says what is wrong with the address, the database or the owner's rights in one line;
 /// [`StoreError::TooNew`], [`StoreError::Unavailable`].
 pub async fn migrate(owner: &SecretUrl, server_role: Option<&str>) -> Result<Migrated, StoreError> {
-    let mut connection = opening::connect(owner, For::Migrating).await?;
-    opening::check_server(&mut connection, owner).await?;
-    let map = |e| error::map("waiting for another migration", e);
-    // Held until the connection ends.
-    let lock = sqlx::query("SELECT pg_advisory_lock($1, $2)").bind(lead::LOCKS).bind(lead::MIGRATING);
-    lock.execute(&mut connection).await.map_err(map)?;
-    let done = migrate_locked(&mut connection, owner, server_role).await;
+    let mut connection = opening::in_time(async {
+        let mut connection = opening::connect(owner, For::Migrating, Access::Server).await?;
+        opening::check_server(&mut connection, owner).await?;
+        Ok(connection)
+    })
+    .await?;
+    let done = migrate_all(&mut connection, owner, server_role).await;
     connect::close(connection).await;
+    if let Ok(Migrated { from, to }) = done
+        && from < to
+    {
+        tracing::info!(from, to, "brought the database's schema up to date");
+    }
     done
 }
 
-async fn migrate_locked(
+async fn migrate_all(
     connection: &mut PgConnection,
     owner: &SecretUrl,
     server_role: Option<&str>,
 ) -> Result<Migrated, StoreError> {
-    let from = found(connection, owner).await?;
-    make_schemas(connection, owner).await?;
+    let map = |e| error::map("waiting for another migration", e);
+    let mut transaction = connection.begin().await.map_err(map)?;
+    let lock = sqlx::query("SELECT pg_advisory_xact_lock($1, $2)").bind(lead::LOCKS).bind(lead::MIGRATING);
+    lock.execute(&mut *transaction).await.map_err(map)?;
+    let from = found(&mut transaction, owner).await?;
+    make_schemas(&mut transaction, owner).await?;
     let done = usize::try_from(from).unwrap_or(0);
     for (migration, number) in MIGRATIONS.iter().zip(1_i64..).skip(done) {
-        apply(connection, migration, number)
-            .await
-            .map_err(|e| not_allowed(owner, "changing the schema", e))?;
-        tracing::info!(number, "brought the database's schema up to date");
+        let applied = apply(&mut transaction, migration, number).await;
+        applied.map_err(|e| not_allowed(owner, "changing the schema", e))?;
     }
-    make_installation(connection).await?;
+    make_installation(&mut transaction).await?;
     if let Some(role) = server_role {
-        rights::grant(connection, owner, role).await?;
+        rights::grant(&mut transaction, owner, role).await?;
     }
+    transaction.commit().await.map_err(|e| error::map("changing the schema", e))?;
     Ok(Migrated { from, to: KNOWN })
 }
 
@@ -62,10 +71,8 @@ async fn apply(
     migration: &'static str,
     number: i64,
 ) -> Result<(), sqlx::Error> {
-    let mut transaction = connection.begin().await?;
-    raw_sql(migration).execute(&mut *transaction).await?;
-    sqlx::query(SET_VERSION).bind(number).execute(&mut *transaction).await?;
-    transaction.commit().await
+    raw_sql(migration).execute(&mut *connection).await?;
+    sqlx::query(SET_VERSION).bind(number).execute(connection).await.map(drop)
 }
 
 async fn make_schemas(connection: &mut PgConnection, owner: &SecretUrl) -> Result<(), StoreError> {
@@ -102,10 +109,13 @@ fn not_allowed(owner: &SecretUrl, what: &'static str, error: sqlx::Error) -> Sto
 /// # Errors
 /// As [`migrate`].
 pub async fn schema_version(url: &SecretUrl) -> Result<i64, StoreError> {
-    let mut connection = opening::connect(url, For::ReadingOnly).await?;
-    let found = raw_version(&mut connection, url).await;
-    connect::close(connection).await;
-    found
+    opening::in_time(async {
+        let mut connection = opening::connect(url, For::Reading, Access::ReadOnly).await?;
+        let found = raw_version(&mut connection, url).await;
+        connect::close(connection).await;
+        found
+    })
+    .await
 }
 
 /// The schema's version, when this build can work with it or bring it up to date.
@@ -152,10 +162,9 @@ async fn raw_version(connection: &mut PgConnection, url: &SecretUrl) -> Result<i
 /// Makes the log's id and the installation's keys, once.
 async fn make_installation(connection: &mut PgConnection) -> Result<(), StoreError> {
     let map = |e| error::map("making the installation's keys", e);
-    let mut transaction = connection.begin().await.map_err(map)?;
     let there: (bool, bool) =
         sqlx::query_as("SELECT EXISTS (SELECT FROM log.log_head), EXISTS (SELECT FROM log.events)")
-            .fetch_one(&mut *transaction)
+            .fetch_one(&mut *connection)
             .await
             .map_err(map)?;
     match there {
@@ -168,7 +177,7 @@ async fn make_installation(connection: &mut PgConnection) -> Result<(), StoreErr
         .bind(empty.log_id.as_uuid())
         .bind(empty.hash.as_bytes().as_slice())
         .bind(empty.recorded_at.as_micros())
-        .execute(&mut *transaction)
+        .execute(&mut *connection)
         .await
         .map_err(map)?;
     for name in ["tag_key", "cursor_key"] {
@@ -177,9 +186,9 @@ async fn make_installation(connection: &mut PgConnection) -> Result<(), StoreErr
         sqlx::query("INSERT INTO log.installation_secrets (name, value) VALUES ($1, $2)")
             .bind(name)
             .bind(key.as_slice())
-            .execute(&mut *transaction)
+            .execute(&mut *connection)
             .await
             .map_err(map)?;
     }
-    transaction.commit().await.map_err(map)
+    Ok(())
 }

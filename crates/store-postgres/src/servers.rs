@@ -1,7 +1,7 @@
 //! Several servers on one database: leases by the database's clock, the lead of tasks, nudges.
 
 use crate::{
-    PostgresStore, bell, error,
+    PostgresStore, bell, connect, error,
     lead::{self, Led},
     read, readers,
     statement::{self, Statement, integer},
@@ -26,8 +26,11 @@ macro_rules! lease_columns {
     };
 }
 
-const POLL: &str =
-    concat!("SELECT log_id, head, head_hash, recorded_at, ", now!(), " FROM log.log_head WHERE one");
+const POLL: &str = concat!(
+    "SELECT log_id, head, head_hash, recorded_at, ",
+    now!(),
+    ", pg_is_in_recovery() FROM log.log_head WHERE one"
+);
 
 /// Removes leases that ran out. Those another server is renewing or removing at this moment are left to it: who waits
 /// for nobody is in nobody's way.
@@ -67,7 +70,13 @@ const LEASE_SECONDS_MAX: u64 = 24 * 60 * 60;
 #[async_trait]
 impl ServerStore for PostgresStore {
     async fn poll(&self) -> Result<Polled, StoreError> {
-        let row = self.readers.row(read::READING_HEAD, Statement::new(POLL), readers::GLANCE).await?;
+        let row = self.glances.row(read::READING_HEAD, Statement::new(POLL), readers::GLANCE).await?;
+        let standby = row.as_ref().is_some_and(|row| row.try_get(5).unwrap_or(false));
+        if standby && self.writer.is_some() {
+            // What it tells may be long past.
+            self.glances.forget_idle();
+            return Err(StoreError::unavailable(read::READING_HEAD, connect::STANDBY));
+        }
         let now = row.as_ref().and_then(|row| Timestamp::from_micros(row.try_get(4).ok()?));
         Ok(Polled { head: read::head(row.as_ref())?, now })
     }
@@ -80,7 +89,7 @@ impl ServerStore for PostgresStore {
     ) -> Result<Vec<Lease>, StoreError> {
         self.writer()?;
         lease.check()?;
-        self.readers.rows("removing leases that ran out", Statement::new(TIDY), readers::GLANCE).await?;
+        self.glances.rows("removing leases that ran out", Statement::new(TIDY), readers::GLANCE).await?;
         let length = length.min(Duration::from_secs(LEASE_SECONDS_MAX));
         let statement = Statement::new(RENEW)
             .with(lease.server)?
@@ -90,19 +99,19 @@ impl ServerStore for PostgresStore {
             .with(lease.knows.as_slice())?
             .with(i64::try_from(length.as_micros()).unwrap_or(i64::MAX))?
             .with(statement::limit(SERVERS_MAX - 1))?;
-        let rows = self.readers.rows("renewing a lease", statement, readers::GLANCE).await?;
+        let rows = self.glances.rows("renewing a lease", statement, readers::GLANCE).await?;
         leases(&rows)
     }
 
     async fn end_lease(&self, server: Uuid) -> Result<(), StoreError> {
         self.writer()?;
         let statement = Statement::new("DELETE FROM log.leases WHERE server = $1").with(server)?;
-        self.readers.rows("ending a lease", statement, readers::GLANCE).await.map(drop)
+        self.glances.rows("ending a lease", statement, readers::GLANCE).await.map(drop)
     }
 
     async fn live_servers(&self, _now: Timestamp) -> Result<Vec<Lease>, StoreError> {
         let statement = Statement::new(LIVE).with(statement::limit(SERVERS_MAX))?;
-        leases(&self.readers.rows("listing servers", statement, readers::GLANCE).await?)
+        leases(&self.glances.rows("listing servers", statement, readers::GLANCE).await?)
     }
 
     async fn lead(&self, task: Task) -> Result<Option<Box<dyn Leadership>>, StoreError> {
@@ -118,7 +127,7 @@ impl ServerStore for PostgresStore {
     }
 
     async fn wakes(&self) -> Result<Box<dyn Wakes>, StoreError> {
-        Ok(Box::new(bell::Ear::listen(self.others.clone()).await?))
+        Ok(Box::new(bell::Ear::listen(self.others.options()).await?))
     }
 }
 

@@ -1,7 +1,10 @@
 //! The address of a database, which may hold a password: parsed once, shown without it. Must not know what is there.
 
-use sqlx::postgres::PgConnectOptions;
-use std::{fmt, str::FromStr};
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use std::{fmt, net::IpAddr, str::FromStr};
+
+/// The longest name of a parameter that is shown.
+const NAME_BYTES_MAX: usize = 30;
 
 /// Parameters a URL may have after its `?`; another name is refused rather than ignored.
 const PARAMETERS: [&str; 12] = [
@@ -37,6 +40,11 @@ pub enum UrlError {
     /// A parameter that means nothing here.
     #[error("the address of the database has an unknown parameter `{0}`")]
     Parameter(String),
+    /// What stands after a `?` is no parameter: it may be of a password.
+    #[error(
+        "what follows `?` in the address of the database is no parameter; write a `?` in a password as `%3F`"
+    )]
+    NoParameter,
     /// Not a URL, or a value in it can't be read.
     #[error("the address of the database is no URL: {0}")]
     Malformed(String),
@@ -56,6 +64,17 @@ impl SecretUrl {
     /// The database's name; that of the role when none is given.
     pub fn database(&self) -> &str {
         self.options.get_database().unwrap_or_else(|| self.role())
+    }
+
+    /// Whether what is sent may be read on the way: another host, and encryption is not asked for.
+    pub(crate) fn may_be_overheard(&self) -> bool {
+        let host = self.options.get_host();
+        let address = host.trim_matches(['[', ']']).parse();
+        let here = host == "localhost" || address.is_ok_and(|address: IpAddr| address.is_loopback());
+        let is_socket = self.options.get_socket().is_some() || host.starts_with('/');
+        let mode = self.options.get_ssl_mode();
+        let open = matches!(mode, PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer);
+        open && !here && !is_socket
     }
 
     /// Where the server is: host and port, or the folder of its socket.
@@ -78,7 +97,11 @@ impl FromStr for SecretUrl {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let name = pair.split_once('=').map_or(pair, |(name, _)| name);
             if !PARAMETERS.contains(&name) {
-                return Err(UrlError::Parameter(name.chars().take(40).collect()));
+                let is_name = name.len() <= NAME_BYTES_MAX
+                    && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+                let error =
+                    if is_name { UrlError::Parameter(name.to_owned()) } else { UrlError::NoParameter };
+                return Err(error);
             }
         }
         match text.parse() {
@@ -119,6 +142,23 @@ mod tests {
     }
 
     #[test]
+    fn only_an_encrypted_way_to_another_host_is_private() {
+        for (text, overheard) in [
+            ("postgres://ann@db.example/charter", true),
+            ("postgres://ann@db.example/charter?sslmode=prefer", true),
+            ("postgres://ann@10.1.2.3/charter?sslmode=disable", true),
+            ("postgres://ann@db.example/charter?sslmode=require", false),
+            ("postgres://ann@db.example/charter?sslmode=verify-full", false),
+            ("postgres://ann@localhost/charter", false),
+            ("postgres://ann@127.0.0.1/charter", false),
+            ("postgres://ann@[::1]/charter", false),
+            ("postgres://ann@%2Frun%2Fpostgresql/charter", false),
+        ] {
+            assert_eq!(text.parse::<SecretUrl>().unwrap().may_be_overheard(), overheard, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_address_is_refused_without_showing_it() {
         for text in [
             "mysql://ann:hunter2@host/charter",
@@ -126,10 +166,12 @@ mod tests {
             "postgres://ann:hunter2@host:port/charter",
             "postgres://ann@host/charter?pasword=hunter2",
             "postgres://ann:hunter2@host/charter?sslmode=hunter2x",
+            "postgres://ann:any?hunter2@host/charter",
+            "postgres://ann:any?x&hunter2@host/charter?sslmode=require",
         ] {
             let error = text.parse::<SecretUrl>().unwrap_err();
             let shown = format!("{error} {error:?}");
-            assert!(!shown.contains("ann:") && !shown.contains("hunter2@"), "{shown}");
+            assert!(!shown.contains("ann:") && !shown.contains("hunter2@"), "{text}: {shown}");
         }
     }
 }

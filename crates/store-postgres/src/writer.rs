@@ -2,16 +2,20 @@
 //! transaction open: the caller holds a channel, and when that closes, the task rolls back. Appends of this server take
 //! turns here; between servers the lock on the head's row decides. Must not know what it writes.
 
-use crate::{link::Link, statement::Statement};
+use crate::{connect::Route, link::Link, statement::Statement};
 use charter_events::Head;
 use charter_store::StoreError;
-use sqlx::postgres::{PgConnectOptions, PgRow};
+use sqlx::postgres::PgRow;
+use std::time::Duration;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     task::JoinHandle,
 };
 
 const JOBS_QUEUED_MAX: usize = 256;
+/// How often the database is told that an append goes on while nothing is asked of it: well within what the server
+/// allows. A process that was stopped tells it no more, and loses the head to the others.
+const ALIVE_EVERY: Duration = Duration::from_secs(2);
 
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -72,10 +76,10 @@ impl Session {
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(options: PgConnectOptions) -> Self {
+    pub(crate) fn start(route: Route) -> Self {
         let (jobs, queue) = mpsc::channel(JOBS_QUEUED_MAX);
         let (closing, closed) = watch::channel(false);
-        let task = tokio::spawn(Task { link: Link::new(options), closed }.run(queue));
+        let task = tokio::spawn(Task { link: Link::new(route), closed }.run(queue));
         Self { jobs, closing, task: tokio::sync::Mutex::new(Some(task)) }
     }
 
@@ -162,7 +166,7 @@ impl Task {
         // When nobody waits for it any more, it is dropped here, and the queue ends at once.
         let _ = reply.send(Ok(Session { head, steps }));
         loop {
-            match self.unless_closed(queue.recv()).await.flatten() {
+            match self.next_step(&mut queue).await {
                 None => return self.link.rollback().await,
                 Some(Step::Run(statements, reply)) => {
                     let _ = reply.send(self.link.execute(statements).await);
@@ -180,6 +184,17 @@ impl Task {
                     let _ = reply.send(result);
                     return;
                 }
+            }
+        }
+    }
+
+    /// The next step of an append; none when its holder or the store has gone.
+    async fn next_step(&mut self, queue: &mut mpsc::Receiver<Step>) -> Option<Step> {
+        loop {
+            let waiting = tokio::time::timeout(ALIVE_EVERY, queue.recv());
+            match self.unless_closed(waiting).await? {
+                Ok(step) => return step,
+                Err(_) => self.link.keep_alive().await,
             }
         }
     }
