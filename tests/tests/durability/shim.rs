@@ -68,9 +68,17 @@ impl Shim {
         fs::write(self.path("fail"), "").unwrap();
     }
 
+    /// The sync with this number fails, in each process.
+    pub(crate) fn fail_at(&self, number: usize) {
+        fs::write(self.path("nth"), number.to_string()).unwrap();
+    }
+
     /// Syncs succeed again.
     pub(crate) fn mend(&self) {
-        fs::remove_file(self.path("fail")).unwrap();
+        for name in ["fail", "nth"] {
+            // Only one of them is there.
+            let _ = fs::remove_file(self.path(name));
+        }
     }
 
     /// What happened so far.
@@ -124,8 +132,7 @@ impl Shimmed {
             }
             Database::Postgres => {
                 let environment = shim.environment("/pg_wal/");
-                let settings =
-                    PostgresSettings { durable: true, environment, ..PostgresSettings::default() };
+                let settings = PostgresSettings { durable: true, environment, ..PostgresSettings::default() };
                 let postgres = Postgres::start_with(&settings).unwrap();
                 let installation = Installation::on(postgres.database("charter").unwrap()).unwrap();
                 Self { shim, postgres: Some(postgres), installation }

@@ -1,12 +1,12 @@
 /* A disk that is slow, hangs or fails: wraps fsync and fdatasync of the program that it is preloaded into.
  *
- * FSYNC_SHIM_FOLDER    what files there say is done; without it nothing is
- * FSYNC_SHIM_PATH      only files whose path has this in it; all when it is missing
- * FSYNC_SHIM_FAIL_NTH  the nth such call of this process fails with EIO, counted from 1
+ * FSYNC_SHIM_FOLDER  what files there say is done; without it nothing is
+ * FSYNC_SHIM_PATH    only files whose path has this in it; all when it is missing
  *
  * In the folder: `delay`: each call takes so many milliseconds more; `hold`: while it exists no call returns;
- * `fail`: while it exists every call fails with EIO. `log` tells of each call a line when it begins and one at the
- * moment before it returns: `begin|end|fail PID.NUMBER PATH`.
+ * `fail`: while it exists every call fails with EIO; `nth`: the call of each process with this number fails so,
+ * counted from 1. `log` tells of each call a line when it begins and one at the moment before it returns:
+ * `begin|end|fail PID.NUMBER PATH`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -91,12 +91,11 @@ static int wrapped(const char *name, int file) {
     if (!getenv("FSYNC_SHIM_FOLDER") || !path_of(file, path) || !is_meant(path))
         return real(file);
     long number = atomic_fetch_add(&calls, 1) + 1;
-    const char *nth = getenv("FSYNC_SHIM_FAIL_NTH");
     tell("begin", number, path);
     for (long held = 0; exists("hold") && held < HOLD_MILLISECONDS_MAX; held += HELD_LOOKED_EVERY_MILLISECONDS)
         pause_for(HELD_LOOKED_EVERY_MILLISECONDS);
     pause_for(number_in("delay"));
-    int fails = exists("fail") || (nth && atol(nth) == number);
+    int fails = exists("fail") || number_in("nth") == number;
     int result = fails ? -1 : real(file);
     int error = fails ? EIO : errno;
     tell(result == 0 ? "end" : "fail", number, path);
