@@ -7,7 +7,7 @@ use crate::{
 };
 use charter_services::{Postgres, StopHow};
 use charter_store::{
-    LogStore, ServerStore, StoreError, Task,
+    LogStore, SecretHash, SecretStore, SecretWrite, ServerStore, StoreError, Task,
     conformance::{Writing, batch_of},
 };
 use charter_store_postgres::{Access, PostgresStore};
@@ -128,6 +128,71 @@ async fn a_store_outlives_the_restart_of_its_database_with_everything_acknowledg
     }
     assert_eq!(scan(&*store).await.unwrap().events, acknowledged);
     assert_eq!(acknowledged, 12);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_append_may_be_thought_about_for_longer_than_a_server_that_stopped_keeps_the_head() {
+    let db = Db::fresh().await;
+    let (proxy, stopped) = behind_proxy(&db).await;
+    let store = db.server().await;
+    let mut open = store.append().await.unwrap();
+    // The database ends a session that says nothing in an append after ten seconds.
+    tokio::time::sleep(Duration::from_secs(13)).await;
+    open.write(&batch_of(Writing::new(open.head()).command(1))).await.unwrap();
+    open.commit().await.unwrap();
+
+    let mut silent = stopped.append().await.unwrap();
+    silent.write(&batch_of(Writing::new(silent.head()).command(1))).await.unwrap();
+    proxy.set(Mode::Hang);
+    let next = async {
+        loop {
+            match append(&*store).await {
+                Ok(offset) => return offset,
+                Err(error) => assert!(is_unavailable(&error), "{error}"),
+            }
+        }
+    };
+    assert_eq!(bounded(next).await, 2, "and nothing of the silent one was kept");
+    assert_eq!(scan(&*store).await.unwrap().events, 2);
+}
+
+#[tokio::test]
+async fn appends_that_write_nothing_leave_no_dead_version_of_the_head() {
+    let db = Db::fresh().await;
+    let store = db.server().await;
+    append(&*store).await.unwrap();
+    let version = || db.sql("SELECT ctid, xmin FROM log.log_head");
+    let before = version();
+    for _ in 0..3 {
+        store.append().await.unwrap().rollback().await.unwrap();
+        store.append().await.unwrap().commit().await.unwrap();
+        store.write_secrets(&[SecretWrite::ClearSetupCode]).await.unwrap();
+    }
+    assert_eq!(version(), before);
+    append(&*store).await.unwrap();
+    assert_ne!(version(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_of_sessions_that_is_locked_keeps_no_server_from_seeing_the_logs_end() {
+    let db = Db::fresh().await;
+    let store = db.server().await;
+    let mut stranger = connection(&db.database.owner_url).await;
+    let lock = "BEGIN; LOCK TABLE log.credentials IN ACCESS EXCLUSIVE MODE";
+    sqlx::raw_sql(lock).execute(&mut stranger).await.unwrap();
+    let lookups = (0..50).map(|number| {
+        let store = store.clone();
+        tokio::spawn(async move { store.credential(&SecretHash::new([number; 32])).await })
+    });
+    let lookups: Vec<_> = lookups.collect();
+    wait_for(&db, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted", "t").await;
+    assert_eq!(store.poll().await.unwrap().head.offset.get(), 0);
+    assert_eq!(append(&*store).await.unwrap(), 1);
+    for lookup in lookups {
+        assert!(is_unavailable(&bounded(lookup).await.unwrap().unwrap_err()));
+    }
+    sqlx::raw_sql("ROLLBACK").execute(&mut stranger).await.unwrap();
+    assert_eq!(store.credential(&SecretHash::new([1; 32])).await.unwrap(), None);
 }
 
 /// The store through a proxy.

@@ -10,3 +10,5 @@ mod opening;
 mod proxy;
 mod rights;
 mod servers;
+mod stale_head;
+mod standby;

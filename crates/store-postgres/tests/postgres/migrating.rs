@@ -3,7 +3,7 @@
 use crate::common::{Db, append};
 use charter_store::{LogStore, SecretStore, StoreError};
 use charter_store_postgres::{Access, KNOWN, Migrated, PostgresStore, migrate, schema_version};
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::Arc, time::Duration};
 
 #[tokio::test]
 async fn a_migration_makes_the_schema_once_and_keeps_the_logs_id_and_keys() {
@@ -37,6 +37,46 @@ async fn migrations_that_start_at_once_make_one_schema() {
     }
     assert_eq!(made, 1);
     append(&*db.server().await).await.unwrap();
+}
+
+/// What a server does when it starts.
+async fn start(db: &Db) -> Result<(), StoreError> {
+    let url = db.server_url();
+    let open = || PostgresStore::open(&url, db.folder.path(), Access::Server);
+    match open().await.map(drop) {
+        Err(StoreError::NeedsMigration { .. }) => {
+            migrate(&db.owner_url(), Some(&db.database.server_role)).await?;
+            open().await.map(drop)
+        }
+        other => other,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_start_at_once_on_an_empty_database_all_find_all_of_it() {
+    for _ in 0..5 {
+        let db = Arc::new(Db::empty());
+        let starting: Vec<_> = (0..5)
+            .map(|number: u64| {
+                let db = db.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(number * 15)).await;
+                    start(&db).await
+                })
+            })
+            .collect();
+        for started in starting {
+            started.await.unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_at_its_end_leaves_nothing_behind() {
+    let db = Db::empty();
+    migrate(&db.owner_url(), Some("nobody")).await.unwrap_err();
+    assert_eq!(db.sql("SELECT count(*) FROM pg_namespace WHERE nspname IN ('log', 'tables')"), "0");
+    start(&db).await.unwrap();
 }
 
 #[tokio::test]

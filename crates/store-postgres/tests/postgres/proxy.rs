@@ -28,31 +28,43 @@ pub(crate) enum Mode {
 pub(crate) struct Proxy {
     port: u16,
     mode: watch::Sender<Mode>,
-    tasks: Arc<Mutex<Vec<AbortHandle>>>,
+    server: Arc<Mutex<String>>,
+    joined: Arc<Mutex<Vec<AbortHandle>>>,
+    listening: AbortHandle,
 }
 
 impl Proxy {
     /// To the server in this address.
     pub(crate) async fn to(url: &str) -> Self {
-        let server = place(url).to_owned();
+        let server = Arc::new(Mutex::new(place(url).to_owned()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (mode, _) = watch::channel(Mode::Pass);
-        let tasks = Arc::new(Mutex::new(Vec::new()));
-        let (modes, all) = (mode.clone(), tasks.clone());
+        let joined = Arc::new(Mutex::new(Vec::new()));
+        let (modes, all, to) = (mode.clone(), joined.clone(), server.clone());
         let listening = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let joined = tokio::spawn(join(client, server.clone(), modes.clone()));
+                let server = to.lock().unwrap().clone();
+                let joined = tokio::spawn(join(client, server, modes.clone()));
                 all.lock().unwrap().push(joined.abort_handle());
             }
         });
-        tasks.lock().unwrap().push(listening.abort_handle());
-        Self { port, mode, tasks }
+        Self { port, mode, server, joined, listening: listening.abort_handle() }
     }
 
     /// The address that leads through it.
     pub(crate) fn url(&self, url: &str) -> String {
         url.replace(place(url), &format!("127.0.0.1:{}", self.port))
+    }
+
+    /// From now on to the server in this address; what is connected is cut.
+    pub(crate) fn lead_to(&self, url: &str) {
+        *self.server.lock().unwrap() = place(url).to_owned();
+        self.cut();
+    }
+
+    fn cut(&self) {
+        self.joined.lock().unwrap().drain(..).for_each(|joined| joined.abort());
     }
 
     pub(crate) fn set(&self, mode: Mode) {
@@ -62,7 +74,8 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.tasks.lock().unwrap().iter().for_each(AbortHandle::abort);
+        self.listening.abort();
+        self.cut();
     }
 }
 

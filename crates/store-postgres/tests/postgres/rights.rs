@@ -2,7 +2,7 @@
 
 use crate::common::{Db, append, on_database, run_as, scan};
 use charter_services::Database;
-use charter_store::StoreError;
+use charter_store::{SecretStore, SecretWrite, StoreError, UserKey};
 use charter_store_postgres::{Access, PostgresStore, migrate};
 
 const CHANGES: [&str; 6] = [
@@ -99,6 +99,21 @@ async fn a_role_that_could_change_the_log_is_refused_until_the_owner_migrates_ag
         assert!(told.contains(&format!("has {named} on `{table}`")), "{right}: {told}");
         migrate(&db.owner_url(), Some(role)).await.unwrap();
         append(&*db.server().await).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_installations_keys_change_only_while_there_are_no_users() {
+    let db = Db::fresh().await;
+    let store = db.server().await;
+    let change = "UPDATE log.installation_secrets SET value = sha256('other') WHERE name = 'tag_key'";
+    run_as(&db.database.server_url, change).await.unwrap();
+    let user = charter_events::UserId::from_u128(1);
+    let put = SecretWrite::PutUserKey { user, key: UserKey::new([1; 32]) };
+    store.write_secrets(&[put]).await.unwrap();
+    for url in [&db.database.server_url, &db.database.owner_url] {
+        let error = run_as(url, change).await.unwrap_err();
+        assert!(error.1.contains("never changed"), "{}", error.1);
     }
 }
 

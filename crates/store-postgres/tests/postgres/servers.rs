@@ -188,6 +188,20 @@ async fn what_one_server_knew_of_the_head_does_not_matter_after_the_other_moved_
 }
 
 #[tokio::test]
+async fn an_append_of_one_server_waits_for_that_of_the_other() {
+    let db = Db::fresh().await;
+    let (one, two) = (db.server().await, db.server().await);
+    let mut first = one.append().await.unwrap();
+    first.write(&batch_of(Writing::new(first.head()).command(2))).await.unwrap();
+    let second = tokio::spawn(async move { append(&*two).await });
+    wait_for(&db, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted", "t").await;
+    assert!(!second.is_finished());
+    first.commit().await.unwrap();
+    assert_eq!(second.await.unwrap().unwrap(), 3, "it began at what the first left");
+    scan(&*one).await.unwrap();
+}
+
+#[tokio::test]
 async fn secrets_changed_outside_an_append_wait_for_the_append_of_another_server() {
     let db = Db::fresh().await;
     let (one, two) = (db.server().await, db.server().await);

@@ -61,7 +61,7 @@ cases! {
     "an append reads what was there when it began" => log::reads_since,
     "a large command is kept whole" => log::large_command,
     "a page ends after its bytes" => log::page_ends_after_bytes,
-    "a second append waits for the first" => locking::second_waits,
+    "a second append of a store waits for the first" => locking::second_waits,
     "nothing is visible before the commit" => locking::invisible_before_commit,
     "appends that wait are served after a drop, a rollback and a commit" => locking::served_after_any_end,
     "a future cancelled at any point leaves no open transaction" => cancelling::at_every_point,
@@ -88,8 +88,8 @@ cases! {
     "a lease that has ended or run out is not told of" => servers::ended,
     "a lease over its limits is refused" => servers::refused,
     "a task is led by one server at a time, and free when the lead is dropped" => servers::lead,
-    "a poll tells the head, and a clock that does not go back" => servers::polling,
-    "an announced head wakes who listens" => servers::wakes,
+    "a poll tells the head, and a clock, where there is one, that does not go back" => servers::polling,
+    "an announced head wakes who listens, and nothing else does" => servers::wakes,
     "1,000 random operations agree with a naive model" => model::random_operations,
 }
 

@@ -127,9 +127,14 @@ pub(super) async fn polling(store: Arc<dyn Store>) {
 
 pub(super) async fn wakes(store: Arc<dyn Store>) {
     let mut wakes = store.wakes().await.unwrap();
+    let unheard = tokio::time::timeout(Duration::from_millis(20), wakes.next()).await;
+    assert!(unheard.is_err(), "woken before anything happened");
     let events = append_one(&*store, 1).await;
     store.announce(events[0].offset).await;
     if is_shared(&*store).await {
         tokio::time::timeout(NOTICED_WITHIN, wakes.next()).await.unwrap().unwrap();
+    } else {
+        let unheard = tokio::time::timeout(Duration::from_millis(20), wakes.next()).await;
+        assert!(unheard.is_err(), "nobody else is there to wake it");
     }
 }
