@@ -166,6 +166,35 @@ async fn a_foreign_message_on_the_stream_is_a_fork() {
 }
 
 #[tokio::test]
+async fn a_store_that_goes_away_while_messages_are_on_their_way_hides_no_fork() {
+    let (nats, store) = (Nats::start().unwrap(), log_of(10).await);
+    let options = PublisherOptions { lead_every: Duration::from_secs(600), ..quick() };
+    let running = Running::start(&bus(&nats.url()).await, &store, options).await;
+    until_last(&nats.url(), 10).await;
+    let signal = |name| charter_services::signal(nats.pid().unwrap(), name).unwrap();
+
+    // a foreign message, then ten of ours, which nobody answers yet
+    let subject = charter_bus_nats::subject(LOG, "grant.issued");
+    let admin = admin(&nats.url()).await;
+    admin.publish(subject, "{}".into()).await.unwrap().await.unwrap();
+    signal("STOP");
+    running.append(&store, 10).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    append(&store, 1).await;
+    store.hooks().set_unavailable(true);
+    running.versions.send_replace(offset(21));
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    signal("CONT");
+    until_last(&nats.url(), 20).await;
+    store.hooks().set_unavailable(false);
+
+    until("the alarm", || async { !running.alarms.lock().unwrap().is_empty() }).await;
+    let alarms = running.alarms.lock().unwrap().clone();
+    assert!(matches!(&alarms[..], [Some(fork)] if fork.offset.get() == 11), "{alarms:?}");
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn two_histories_published_at_once_are_an_alarm() {
     let nats = Nats::start().unwrap();
     let stores = [log_of(50).await, log_of(50).await];
