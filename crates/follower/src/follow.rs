@@ -14,6 +14,10 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 /// How long NATS has to answer before the log is followed over HTTP meanwhile.
 const NATS_FIRST: Duration = Duration::from_secs(2);
+/// Where no stream opens, pages are asked for this often, …
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// … and so many of them before a stream is tried again.
+const POLLS: usize = 40;
 /// After so many checks in a row that found events the stream did not bring, the stream is taken to be away.
 const SILENT_CHECKS_MAX: u32 = 3;
 
@@ -43,11 +47,28 @@ async fn over_http(shared: &Arc<Shared>) -> Stopped {
 /// One stream, from its opening to its end. Pages come first: they bring what is missing even where no stream opens.
 async fn stream(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), FollowerError> {
     shared.check().await?;
-    let mut stream = shared.api.stream(shared.at().offset).await?;
+    let mut stream = match shared.api.stream(shared.at().offset).await {
+        Ok(stream) => stream,
+        Err(refusal @ FollowerError::Refused { .. }) => {
+            shared.trouble(refusal.to_string(), true);
+            poll(shared).await?;
+            return Err(refusal);
+        }
+        Err(error) => return Err(error),
+    };
     while let Some(events) = stream.next().await? {
         shared.connected(Source::Http);
         backoff.reset();
         shared.feed_stream(&events).await?;
+    }
+    Ok(())
+}
+
+/// For a while, page by page: where there is no place among the streams, this brings the same a little later.
+async fn poll(shared: &Shared) -> Result<(), FollowerError> {
+    for _ in 0..POLLS {
+        shared.catch_up(None).await?;
+        tokio::time::sleep(POLL_EVERY).await;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 /// Another build may fold otherwise, so its snapshots are not read.
-const CODE_VERSION: &str = env!("CARGO_PKG_VERSION");
+const CODE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CHARTER_FOLD"));
 
 /// The newest snapshot in a folder that belongs to the server's log, and the head it was made at.
 pub(crate) async fn newest(

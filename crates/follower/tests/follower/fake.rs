@@ -37,6 +37,8 @@ pub(crate) struct Shown {
     pub(crate) stream: Vec<StoredEvent>,
     /// The stream that is open ends.
     pub(crate) cut: bool,
+    /// There is no place among the streams.
+    pub(crate) full: bool,
 }
 
 /// A server that does what it is told.
@@ -51,7 +53,13 @@ impl Fake {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = format!("http://{}", listener.local_addr().unwrap());
         let fake = Self {
-            shown: Arc::new(Mutex::new(Shown { log_id: LOG, log, stream: Vec::new(), cut: false })),
+            shown: Arc::new(Mutex::new(Shown {
+                log_id: LOG,
+                log,
+                stream: Vec::new(),
+                cut: false,
+                full: false,
+            })),
             at,
         };
         let router = Router::new()
@@ -88,6 +96,10 @@ async fn events(
     headers: HeaderMap,
 ) -> Response {
     if headers.get("accept").is_some_and(|value| value == "text/event-stream") {
+        if fake.shown().full {
+            let problem = axum::Json(json!({"code": "overloaded"}));
+            return (StatusCode::SERVICE_UNAVAILABLE, problem).into_response();
+        }
         let next = stream::unfold(fake, |fake| async move {
             tokio::time::sleep(SOON).await;
             if std::mem::take(&mut fake.shown().cut) {

@@ -187,3 +187,19 @@ async fn another_log_at_the_same_address_stops_it() {
     assert_eq!(follower.status().stopped, Some(Stopped::OtherLog { known, found }));
     assert_eq!(follower.version(), offset(log.len()));
 }
+
+#[tokio::test]
+async fn without_a_place_among_the_streams_pages_bring_the_same() {
+    let log = log_of(&users(&["a"]));
+    let fake = Fake::new(log.clone()).await;
+    fake.shown().full = true;
+    let mut config = fake.config();
+    // A second attempt would come too late.
+    (config.retry_first, config.retry_max) = (LONG * 10, LONG * 10);
+    let follower = Follower::start(config).await.unwrap();
+    for number in 0..3 {
+        let more = next(&fake.shown().log.clone(), &users(&[&format!("x{number}")]).pop().unwrap());
+        fake.shown().log.extend(more);
+        until("a page brings it", || follower.version() == offset(log.len() + number + 1)).await;
+    }
+}
