@@ -17,7 +17,8 @@ fn generated() -> anyhow::Result<String> {
     let mut events = Vec::new();
     for (name, schema, described) in schemas() {
         let file = format!("event-schemas/examples/{name}.v{schema}.json");
-        let example = std::fs::read_to_string(root().join(&file)).with_context(|| format!("read `{file}`"))?;
+        let example =
+            std::fs::read_to_string(root().join(&file)).with_context(|| format!("read `{file}`"))?;
         let described = described.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
         let summary = described.split_whitespace().collect::<Vec<_>>().join(" ");
         events.push(Documented { type_name: name.to_owned(), schema, summary, example });

@@ -10,6 +10,7 @@
 
 mod cluster;
 mod connecting;
+mod distrust;
 mod faults;
 mod publishing;
 mod reading;
