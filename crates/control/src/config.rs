@@ -115,6 +115,9 @@ pub struct Config {
     /// What a test wants done at each step of the writer.
     #[cfg(any(test, feature = "failpoints"))]
     pub hooks: Option<Arc<dyn crate::failpoints::Hooks>>,
+    /// A mistake a test builds into the writer, to see that it notices.
+    #[cfg(any(test, feature = "failpoints"))]
+    pub seeded: Option<crate::failpoints::Bug>,
 }
 
 impl Default for Config {
@@ -147,6 +150,8 @@ impl Default for Config {
             removed: charter_commands::Guards::NONE,
             #[cfg(any(test, feature = "failpoints"))]
             hooks: None,
+            #[cfg(any(test, feature = "failpoints"))]
+            seeded: None,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Hooks at each step of the writer, for tests that force an interleaving or a failure. Not compiled into the product.
 
+mod bugs;
 pub mod race;
+
+pub use bugs::Bug;
 
 use async_trait::async_trait;
 

@@ -61,21 +61,6 @@ async fn a_refused_command_costs_its_neighbours_nothing_and_sees_what_they_did()
 }
 
 #[tokio::test]
-async fn nothing_is_visible_before_it_is_durable() {
-    let house = House::new().await;
-    let admin = house.administrator("root").await;
-    let before = house.control.head();
-    let mut paused = house.store.hooks().pause_at(StorePoint::BeforeCommit);
-    let (control, asked) = (house.control.clone(), request(admin, group("ops")));
-    let answer = tokio::spawn(async move { control.submit(asked).await });
-    paused.reached().await;
-    assert_eq!(house.control.head(), before);
-    assert!(!house.has_group("ops") && !answer.is_finished());
-    paused.go();
-    assert!(answer.await.unwrap().is_ok() && house.has_group("ops"));
-}
-
-#[tokio::test]
 async fn a_version_that_does_not_come_is_an_error_and_not_an_older_answer() {
     let house = House::new().await;
     let next = house.control.head().offset.plus(1).unwrap();

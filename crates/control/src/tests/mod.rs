@@ -11,6 +11,7 @@ mod idempotency;
 mod identity;
 mod log;
 mod secrecy;
+mod seeded;
 mod servers;
 mod sign_in;
 mod sqlite;

@@ -185,6 +185,21 @@ impl Stage {
         metrics::histogram!("charter_writer_batch_commands").record(self.replies.len() as f64);
     }
 
+    /// Does before the commit what has to come after it, when a test wants that mistake.
+    #[cfg(any(test, feature = "failpoints"))]
+    pub(super) fn err_as_seeded(&mut self, inner: &Inner) {
+        use crate::failpoints::Bug;
+        match inner.config.seeded {
+            None => {}
+            Some(Bug::PublishEarly) => drop(inner.published.publish(self.policy.clone(), self.head())),
+            Some(Bug::AnswerEarly) => {
+                for (reply, result) in self.replies.drain(..) {
+                    let _ = reply.send(result);
+                }
+            }
+        }
+    }
+
     pub(super) fn answer(self) {
         for (reply, result) in self.replies {
             let outcome = match &result {

@@ -279,6 +279,8 @@ async fn transaction(
     } else {
         append.write(&stage.batch).await?;
         let staged = (stage.events() > 0).then(|| stage.head());
+        #[cfg(any(test, feature = "failpoints"))]
+        stage.err_as_seeded(inner);
         commit(inner, append, staged).await?;
         metrics::histogram!("charter_append_seconds").record(began.elapsed());
     }
