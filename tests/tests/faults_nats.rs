@@ -170,6 +170,24 @@ async fn when_the_publishing_server_is_killed_under_load_another_takes_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_committed_and_did_not_publish_before_it_was_killed_another_publishes() {
+    let (nats, mut fleet) = two_servers().await;
+    some_commands(&fleet, "a").await;
+    eventually("somebody publishes", WAIT_SECONDS_MAX, async || fleet.publisher().await.is_some())
+        .await
+        .unwrap();
+    let publisher = fleet.publisher().await.unwrap();
+
+    nats.stop().unwrap();
+    let load = some_commands(&fleet, "b").await;
+    fleet.kill(publisher).unwrap();
+    nats.restart().unwrap();
+
+    fleet.agree_with_stream(&load, &nats.url()).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_that_both_believe_to_lead_publish_each_event_once() {
     const TIMES: usize = 10;
     let (nats, fleet) = two_servers().await;

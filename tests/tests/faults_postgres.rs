@@ -191,6 +191,28 @@ async fn a_server_that_is_held_up_with_the_head_locked_holds_the_others_up_for_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_killed_within_an_append_leaves_nothing_of_it_and_nobody_waits() {
+    const TIMES: usize = 5;
+    let (postgres, installation) = own_postgres();
+    let mut fleet = Fleet::start(installation, 2).await.unwrap();
+    let load = fleet.load("k");
+    let callers = load.start(CALLERS, COMMANDS_EACH_MAX);
+
+    for _ in 0..TIMES {
+        load.until(load.count() + 50, LOAD_SECONDS_MAX).await.unwrap();
+        pause_within_an_append(&postgres, fleet.server(1).unwrap()).await;
+        fleet.kill(1).unwrap();
+        load.until(load.count() + 50, LOAD_SECONDS_MAX).await.unwrap();
+        fleet.start_again(1).await.unwrap();
+    }
+    load.stop();
+    Load::join(callers).await.unwrap();
+
+    fleet.agree(&load).await.unwrap();
+    fleet.end().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_that_idles_with_the_head_locked_makes_commands_unavailable_and_questions_not() {
     const REFUSED_WITHIN: Duration = Duration::from_secs(45);
     let (_postgres, installation) = own_postgres();
@@ -210,43 +232,6 @@ async fn a_session_that_idles_with_the_head_locked_makes_commands_unavailable_an
 
     let load = fleet.load("i");
     Load::join(load.start(2, 4)).await.unwrap();
-    fleet.agree(&load).await.unwrap();
-    fleet.end().unwrap();
-}
-
-/// Sends commands and gives each up after some moment of a spread that covers an append.
-async fn give_up(admin: Caller, caller: usize, requests: usize) {
-    for number in 0..requests {
-        let name = format!("gone-{caller}-{number}");
-        let moment = Duration::from_micros(((caller * 7_919 + number * 104_729) % 8_000) as u64);
-        let body = json!({"slug": name, "name": name});
-        let _ = tokio::time::timeout(moment, admin.post("/api/v1/groups", &body)).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_requests_that_are_given_up_leave_no_transaction_open_and_no_half_command() {
-    const REQUESTS: usize = 10_000;
-    const GIVING_UP: usize = 32;
-    let (postgres, installation) = own_postgres();
-    let fleet = Fleet::start(installation, 2).await.unwrap();
-    let tasks: Vec<_> = (0..GIVING_UP)
-        .map(|caller| {
-            let admin = fleet.admin(caller % 2).unwrap();
-            tokio::spawn(give_up(admin, caller, REQUESTS / GIVING_UP))
-        })
-        .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
-
-    let load = fleet.load("a");
-    Load::join(load.start(2, 8)).await.unwrap();
-    let open = "SELECT count(*) FROM pg_stat_activity \
-                WHERE usename = 'charter_server' AND state LIKE 'idle in transaction%'";
-    eventually("no transaction is open", 10, async || postgres.sql(open).is_ok_and(|count| count == "0"))
-        .await
-        .unwrap();
     fleet.agree(&load).await.unwrap();
     fleet.end().unwrap();
 }

@@ -1,11 +1,6 @@
 //! What one server has revoked, another denies: soon by itself, at once when asked for the version.
 //! Times are measured here because they are promised.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a test that measures"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use charter_tests::{Answer, Caller, Database, Fleet, Installation};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 //! What is configured wrongly stops the start with one line that says what to change, and tells no password.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_services::{Database as Made, Nats, NatsSettings, free_port};
 use charter_tests::{Database, Installation, Server};
