@@ -347,3 +347,22 @@ impl IntoResponse for Problem {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_may_be_tried_again_says_when() {
+        for (error, code) in [
+            (CommandError::UpgradeInProgress { reason: "an older server".into() }, "upgrade_in_progress"),
+            (CommandError::Unavailable { reason: "the store can't be reached" }, "unavailable"),
+            (CommandError::QueueFull, "queue_full"),
+        ] {
+            let response = Problem::from(error).into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(response.headers().get(header::RETRY_AFTER).unwrap(), RETRY_SECONDS);
+            assert_eq!(response.extensions().get::<ProblemCode>().unwrap().0, code);
+        }
+    }
+}
