@@ -139,7 +139,8 @@ fn check_edges(room: &Room, member: &Member, faults: &mut Vec<String>) {
             }
             continue;
         };
-        let for_its_tests = FOR_TESTS_OF.iter().any(|(name, rooms)| *name == room.name && rooms.contains(&on));
+        let for_its_tests =
+            FOR_TESTS_OF.iter().any(|(name, rooms)| *name == room.name && rooms.contains(&on));
         let for_tests = on == room.name || FOR_TESTS.contains(&on) || for_its_tests;
         let allowed = room.on.contains(&on) || (edge.dev && for_tests);
         if !allowed || NEVER_BELOW.contains(&on) {
