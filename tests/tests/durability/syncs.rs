@@ -1,6 +1,7 @@
 //! Answers wait for the disk; a disk that fails makes commands unavailable and nothing else.
 
 use crate::shim::Shimmed;
+use charter_services::StopHow;
 use charter_tests::{ADMIN, Database, Fleet, Installation, Load, PASSWORD, Server};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -91,17 +92,16 @@ async fn a_disk_that_fails_makes_commands_unavailable_and_loses_none_that_was_ac
         fleet.server(0).unwrap().until_ready(false, 10).await.unwrap();
         assert!(fleet.server(0).unwrap().printed().contains("the store took no write"));
 
-        // Now and then the server ends before the disk is well again.
+        // PostgreSQL ends its sessions when its log can't be synced, and tries to recover again and again. Now and
+        // then both it and the server end for good before the disk is well.
         let ends = time % 2 == 1;
         if ends {
             fleet.kill(0).unwrap();
+            postgres.iter().for_each(|postgres| postgres.stop(StopHow::Immediate).unwrap());
         }
         shim.mend();
-        if let Some(postgres) = &postgres {
-            // It ends itself when its own log can't be synced.
-            postgres.restart().unwrap();
-        }
         if ends {
+            postgres.iter().for_each(|postgres| postgres.restart().unwrap());
             fleet.start_again(0).await.unwrap();
         }
         fleet.server(0).unwrap().until_ready(true, 60).await.unwrap();

@@ -4,6 +4,8 @@
 mod common;
 mod conformance;
 mod damage;
+mod flipped_file;
 mod full;
 mod kill;
 mod opening;
+mod stale_head;
