@@ -37,7 +37,8 @@ fn asked(policy: &Policy, ctx: &Context<'_>, key: &PermissionKey, scope: Scope) 
 fn refused(error: &AccessError, key: &PermissionKey) -> Refusal {
     match error {
         AccessError::TokenTooNarrow { .. } => token_too_narrow(key.as_str()),
-        AccessError::Forbidden { .. } | AccessError::UnknownPermission(_) => {
+        // a policy is never unavailable; whoever is, decides nothing
+        AccessError::Forbidden { .. } | AccessError::UnknownPermission(_) | AccessError::Unavailable(_) => {
             Refusal::new(Code::Forbidden, format!("you need `{key}` for this")).missing(key.as_str())
         }
     }

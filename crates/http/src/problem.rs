@@ -304,6 +304,7 @@ impl From<AccessError> for Problem {
             }
             AccessError::Forbidden { permission, .. } => Self::forbidden(permission.as_str()),
             AccessError::TokenTooNarrow { permission } => Self::token_too_narrow(permission.as_str()),
+            AccessError::Unavailable(_) => Self::overloaded("unavailable", "no decision can be made now"),
         }
     }
 }

@@ -24,6 +24,9 @@ pub enum AccessError {
         /// What was needed.
         permission: PermissionKey,
     },
+    /// Whoever answers can't be sure of the state that counts now; a policy at a moment never says so.
+    #[error("no decision: {0}")]
+    Unavailable(String),
 }
 
 impl AccessError {
@@ -33,6 +36,7 @@ impl AccessError {
             Self::UnknownPermission(_) => "unknown_permission",
             Self::Forbidden { .. } => "forbidden",
             Self::TokenTooNarrow { .. } => "token_too_narrow",
+            Self::Unavailable(_) => "unavailable",
         }
     }
 }
