@@ -1,5 +1,5 @@
 //! Every bit-flipped byte of every member of every event of a log of 1,000 is told, at its offset.
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use charter_events::{Actor, CommandId, EventId, Hash, LogId, Offset, StoredEvent, Timestamp, UserId, Via};
 use charter_store::{

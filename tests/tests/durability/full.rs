@@ -21,6 +21,7 @@ struct Small(tempfile::TempDir);
 
 impl Small {
     /// `None`, and loudly, where this user may not mount.
+    #[expect(clippy::print_stderr, reason = "what is not tested is said")]
     fn mount(mebibytes: usize) -> Option<Self> {
         let folder = tempfile::Builder::new().prefix("charter-small-").tempdir().unwrap();
         let mut mount = Command::new("mount");

@@ -119,24 +119,29 @@ pub(crate) struct Shimmed {
 
 impl Shimmed {
     pub(crate) fn new(database: Database) -> Self {
-        let shim = Shim::build();
         match database {
-            Database::Sqlite => {
-                let installation = Installation::new(Database::Sqlite).unwrap();
-                let environment = shim.environment("/charter.db");
-                let with = |installation: Installation, (name, value): (String, String)| {
-                    installation.with(&name, value)
-                };
-                let installation = environment.into_iter().fold(installation, with);
-                Self { shim, postgres: None, installation }
-            }
-            Database::Postgres => {
-                let environment = shim.environment("/pg_wal/");
-                let settings = PostgresSettings { durable: true, environment, ..PostgresSettings::default() };
-                let postgres = Postgres::start_with(&settings).unwrap();
-                let installation = Installation::on(postgres.database("charter").unwrap()).unwrap();
-                Self { shim, postgres: Some(postgres), installation }
-            }
+            Database::Sqlite => Self::on_sqlite(),
+            Database::Postgres => Self::on_postgres(true),
         }
+    }
+
+    /// The server's own file.
+    pub(crate) fn on_sqlite() -> Self {
+        let shim = Shim::build();
+        let mut installation = Installation::new(Database::Sqlite).unwrap();
+        for (name, value) in shim.environment("/charter.db") {
+            installation = installation.with(&name, value);
+        }
+        Self { shim, postgres: None, installation }
+    }
+
+    /// The log of a PostgreSQL; `durable`: whether that one waits for its disk.
+    pub(crate) fn on_postgres(durable: bool) -> Self {
+        let shim = Shim::build();
+        let environment = shim.environment("/pg_wal/");
+        let settings = PostgresSettings { durable, environment, ..PostgresSettings::default() };
+        let postgres = Postgres::start_with(&settings).unwrap();
+        let installation = Installation::on(postgres.database("charter").unwrap()).unwrap();
+        Self { shim, postgres: Some(postgres), installation }
     }
 }

@@ -1,5 +1,5 @@
-//! Nothing is said or shown before it is durable; and the same test on a writer with a mistake built in, which it has to
-//! notice.
+//! Nothing is said or shown before it is durable; and the same test on a writer with a mistake built in, which it has
+//! to notice.
 
 use super::house::{House, group, quiet, request, start};
 use crate::{Config, failpoints::Bug};

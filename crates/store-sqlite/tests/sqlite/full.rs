@@ -15,6 +15,7 @@ struct Small<'a>(&'a Path);
 
 impl<'a> Small<'a> {
     /// `None`, and loudly, where this user may not mount.
+    #[expect(clippy::print_stderr, reason = "what is not tested is said")]
     fn mount(dir: &'a Path) -> Option<Self> {
         let done = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(dir).output();
         if done.as_ref().is_ok_and(|output| output.status.success()) {
