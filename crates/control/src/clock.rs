@@ -44,8 +44,8 @@ impl Clock for SystemClock {
 /// The store's clock, as far as it was measured: what it is ahead of this process's monotonic clock. A host's clock
 /// that is set changes nothing of it.
 ///
-/// A single wrong moment would be final (a person erased, a record far in the future behind which nothing expires), so a
-/// leap forward is believed only if the host's clock has come as far; the first measurement of a start is.
+/// A single wrong moment would be final (a person erased, a record far in the future behind which nothing expires), so
+/// a leap forward is believed only if the host's clock has come as far; the first measurement of a start is.
 pub(crate) struct StoreClock {
     began: Tick,
     /// In microseconds since 1970, when `began` was.

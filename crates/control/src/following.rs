@@ -155,8 +155,8 @@ async fn due(inner: &Inner) {
     }
 }
 
-/// Follows once more, and waits for it; for whoever must not decide on less than what was in the log when he came. Tells
-/// whether it went well. Bounded: a store that hangs makes nobody wait for it.
+/// Follows once more, and waits for it; for whoever must not decide on less than what was in the log when he came.
+/// Tells whether it went well. Bounded: a store that hangs makes nobody wait for it.
 pub(crate) async fn once(inner: &Inner) -> bool {
     let following = &inner.following;
     let before = following.begun.load(Ordering::SeqCst);

@@ -34,7 +34,7 @@ pub enum NotReady {
     /// The task that follows other servers has ended by a mistake in the program.
     #[error("the follower has ended")]
     FollowerEnded,
-    /// The store's clock has leapt ahead of this server's; commands wait until they agree. A restart believes the store.
+    /// The store's clock has leapt ahead of this server's; commands wait until they agree. A restart believes it.
     #[error("the store's clock and this server's differ")]
     ClockDiffers,
     /// The server is shutting down.

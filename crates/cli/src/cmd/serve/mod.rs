@@ -35,7 +35,7 @@ use tokio::net::TcpListener;
 /// The port of a server unless told otherwise.
 const PORT: u16 = 7400;
 /// How often a server asks a shared log what others appended; it is woken earlier as a rule.
-const FOLLOW_EVERY: Duration = Duration::from_millis(50);
+const FOLLOW_EVERY: Duration = Duration::from_millis(25);
 
 /// How to run.
 #[derive(Debug, clap::Args)]
