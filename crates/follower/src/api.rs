@@ -61,28 +61,24 @@ impl Api {
         Ok(Self { http, server, timeout: config.request_timeout, silence_max: config.silence_max })
     }
 
-    /// Where the server's log ends.
-    pub(crate) async fn head(&self) -> Result<Head, FollowerError> {
-        let response = self.send(self.get("/log").timeout(self.timeout), "application/json").await?;
+    /// Where the server's log ends, and for how long the server had been cut off from its store when it said so.
+    pub(crate) async fn head(&self, wait: Duration) -> Result<(Head, Duration), FollowerError> {
+        let request = self.get("/log").timeout(wait.min(self.timeout));
+        let response = self.send(request, "application/json").await?;
+        let stale = response.headers().get("policy-stale").and_then(|value| value.to_str().ok());
+        // what can't be read is not taken for fresh
+        let stale = stale.map_or(0, |seconds| seconds.parse().unwrap_or(u64::from(u32::MAX)));
         let bytes = self.read(response, ANSWER_BYTES_MAX).await?;
         let log: LogBody = serde_json::from_slice(&bytes)
             .map_err(|error| self.not_a_server(format!("its log can't be read: {error}")))?;
-        Ok(Head { log_id: log.log_id, offset: log.head, hash: log.head_hash, recorded_at: log.recorded_at })
+        let LogBody { log_id, head: offset, head_hash: hash, recorded_at } = log;
+        Ok((Head { log_id, offset, hash, recorded_at }, Duration::from_secs(stale)))
     }
 
-    /// Events after an offset, as many as a page holds; none when there are no more yet. The server waits until it is
-    /// at version `least`, bounded by itself.
-    pub(crate) async fn page(
-        &self,
-        after: Offset,
-        limit: usize,
-        least: Option<Offset>,
-    ) -> Result<Vec<StoredEvent>, FollowerError> {
+    /// Events after an offset, as many as a page holds; none when there are no more yet.
+    pub(crate) async fn page(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, FollowerError> {
         let limit = limit.clamp(1, PAGE_EVENTS);
-        let mut request = self.get(&format!("/events?after={after}&limit={limit}")).timeout(self.timeout);
-        if let Some(version) = least {
-            request = request.header("policy-version-min", version.get());
-        }
+        let request = self.get(&format!("/events?after={after}&limit={limit}")).timeout(self.timeout);
         let response = self.send(request, "application/x-ndjson").await?;
         let bytes = self.read(response, PAGE_BYTES_MAX).await?;
         let text = std::str::from_utf8(&bytes).map_err(|_| self.not_a_server("a page is no text".into()))?;

@@ -23,8 +23,14 @@ pub struct FollowerConfig {
     pub request_timeout: Duration,
     /// A stream on which nothing arrives for so long, not even a heartbeat, is taken to be dead.
     pub silence_max: Duration,
-    /// How often the server is asked where its log ends, so that what the stream lost is noticed.
+    /// How often the server is asked where its log ends, which makes the answers fresh and shows what the stream lost;
+    /// at least three times within `stale_max`.
     pub check_every: Duration,
+    /// How old an answer may be: when the server has not confirmed the state for longer, there is none
+    /// ([`NotFresh`](crate::NotFresh)), as the server itself answers no more when it is cut off from its store. `None`
+    /// answers for ever, from a state that knows of no revocation since: only for what does less harm when it is
+    /// allowed wrongly than when it is refused.
+    pub stale_max: Option<Duration>,
     /// The shortest wait before something that failed is tried again; it doubles with every failure, …
     pub retry_first: Duration,
     /// … up to this.
@@ -42,7 +48,8 @@ impl FollowerConfig {
             snapshot_every_events: 50_000,
             request_timeout: Duration::from_secs(30),
             silence_max: Duration::from_secs(45),
-            check_every: Duration::from_secs(5),
+            check_every: Duration::from_secs(3),
+            stale_max: Some(Duration::from_secs(10)),
             retry_first: Duration::from_millis(250),
             retry_max: Duration::from_secs(30),
         }

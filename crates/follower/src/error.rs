@@ -1,6 +1,7 @@
-//! Why a follower can't start, why it stopped, why a version was not reached. No message repeats a secret.
+//! Why a follower can't start, why it stopped or decides nothing, why a version was not reached. No message repeats a secret.
 
 use charter_events::{LogId, Offset};
+use std::time::Duration;
 
 /// Why a follower can't start, or the server can't be followed at the moment.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -59,14 +60,14 @@ pub enum FollowerError {
     Stopped(#[from] Stopped),
 }
 
-/// Why a follower has stopped for good. It goes on answering at its version, which ever fewer should trust; nothing
-/// is skipped, because what is skipped could be a revocation.
+/// Why a follower has stopped for good. It stays at its version and decides nothing any more; nothing is skipped, because
+/// what is skipped could be a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
     /// The log has gone on differently than this follower saw it: a database was restored or rewritten.
     #[error("the log forked at offset {offset}: it is not the history that was followed so far")]
     Fork {
-        /// The first offset that differs.
+        /// An offset at which it differs.
         offset: Offset,
     },
     /// The address leads to another log now.
@@ -116,6 +117,26 @@ impl Stopped {
             Self::Inconsistent { .. } => "log_inconsistent",
         }
     }
+}
+
+/// Why nothing is decided: a permission that was taken away could still be there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotFresh {
+    /// The server has not confirmed the state for too long.
+    #[error("the server has not confirmed the state for {}; {} is the most", seconds(.age), seconds(.max))]
+    Stale {
+        /// For how long.
+        age: Duration,
+        /// How long it may be: [`FollowerConfig::stale_max`](crate::FollowerConfig::stale_max).
+        max: Duration,
+    },
+    /// The log is followed no further.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+fn seconds(duration: &Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
 }
 
 /// Why a version was not reached.

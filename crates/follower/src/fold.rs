@@ -1,8 +1,8 @@
 //! From events to a policy: each event verified against its predecessor, read, applied; a policy to show only where a
 //! command ends. Owns that nothing is skipped; must not know where events come from.
 
-use crate::error::Stopped;
-use charter_events::{Event, EventMeta, Head, Offset, StoredEvent};
+use crate::{error::Stopped, freshness::Known};
+use charter_events::{Event, EventMeta, Hash, Head, Offset, StoredEvent};
 use charter_policy::Policy;
 use charter_store::{Fault, What, chain::Verifier};
 
@@ -11,6 +11,7 @@ pub(crate) struct Fold {
     /// With every event applied so far, those of an unfinished command too.
     policy: Policy,
     verifier: Verifier,
+    known: Known,
 }
 
 /// What became of some events.
@@ -18,18 +19,19 @@ pub(crate) struct Fold {
 pub(crate) struct Fed {
     /// The newest state in which every command is whole, when there is a newer one.
     pub(crate) publish: Option<(Policy, Head)>,
-    /// How many events at their beginning were known before.
-    pub(crate) known: usize,
-    /// How many of those that follow were applied.
-    pub(crate) applied: usize,
+    /// Which of them were applied, as indexes.
+    pub(crate) applied: Vec<usize>,
     /// The events do not begin where the fold stands: those after this offset are missing.
     pub(crate) missing_after: Option<Offset>,
     /// Nothing more can be applied.
     pub(crate) stopped: Option<Stopped>,
+    /// How many of them hold nothing but whole commands.
+    whole: usize,
 }
 
 /// An event that may be applied.
 struct Ready {
+    index: usize,
     meta: EventMeta,
     event: Event,
     head: Head,
@@ -38,8 +40,8 @@ struct Ready {
 
 impl Fold {
     /// From a policy and the head it was folded up to, where a command ends.
-    pub(crate) const fn new(policy: Policy, head: Head) -> Self {
-        Self { policy, verifier: Verifier::between_commands(head) }
+    pub(crate) fn new(policy: Policy, head: Head) -> Self {
+        Self { policy, verifier: Verifier::between_commands(head), known: Known::new(head) }
     }
 
     /// The last event applied.
@@ -47,20 +49,40 @@ impl Fold {
         self.verifier.head()
     }
 
-    /// Takes events in order. Those it has seen already are left out; what can't be applied ends everything, and
-    /// commands that are whole before it still count: one of them may be a revocation.
+    /// The hash of the event at an offset, if it was applied lately.
+    pub(crate) fn known_hash(&self, offset: Offset) -> Option<Hash> {
+        self.known.hash(offset)
+    }
+
+    /// Takes events in order. Those it has seen already are left out. One that can't be applied is said to stop it;
+    /// commands that are whole before it still count, for one of them may be a revocation, and nothing after them is
+    /// left behind: whether it is to stop for good is the caller's to say.
     pub(crate) fn feed(&mut self, events: &[StoredEvent]) -> Fed {
+        let before = (self.policy.clone(), self.verifier.clone());
+        let fed = self.try_feed(events);
+        if fed.stopped.is_none() {
+            return fed;
+        }
+        (self.policy, self.verifier) = before;
+        self.known.back_to(self.verifier.head().offset);
+        let whole = self.try_feed(events.get(..fed.whole).unwrap_or_default());
+        Fed { stopped: fed.stopped, ..whole }
+    }
+
+    fn try_feed(&mut self, events: &[StoredEvent]) -> Fed {
         let mut fed = Fed::default();
         let ready = self.examine(events, &mut fed);
         let whole = ready.iter().rposition(|ready| ready.ends_command);
-        for (index, Ready { meta, event, head, .. }) in ready.iter().enumerate() {
+        for (number, Ready { index, meta, event, head, ends_command }) in ready.iter().enumerate() {
             if let Err(error) = self.policy.apply(meta, event) {
-                // What is half applied can't be shown: the state stays where it was before these events.
-                let stopped = Stopped::Inconsistent { offset: meta.offset, what: chain(&error) };
-                return Fed { stopped: Some(stopped), ..Fed::default() };
+                fed.stopped = Some(Stopped::Inconsistent { offset: meta.offset, what: chain(&error) });
+                break;
             }
-            fed.applied = fed.applied.saturating_add(1);
-            if Some(index) == whole {
+            fed.applied.push(*index);
+            if *ends_command {
+                fed.whole = index.saturating_add(1);
+            }
+            if Some(number) == whole {
                 fed.publish = Some((self.policy.clone(), *head));
             }
         }
@@ -70,14 +92,13 @@ impl Fold {
     /// Verifies and reads events, up to the first that can't be.
     fn examine(&mut self, events: &[StoredEvent], fed: &mut Fed) -> Vec<Ready> {
         let mut ready = Vec::with_capacity(events.len());
-        for stored in events {
+        for (index, stored) in events.iter().enumerate() {
             let at = self.verifier.head();
             if stored.offset <= at.offset {
-                if stored.offset == at.offset && stored.hash != at.hash {
+                if self.known.hash(stored.offset).is_some_and(|known| known != stored.hash) {
                     fed.stopped = Some(Stopped::Fork { offset: stored.offset });
                     break;
                 }
-                fed.known = fed.known.saturating_add(1);
                 continue;
             }
             if at.offset.plus(1) != Some(stored.offset) {
@@ -88,10 +109,13 @@ impl Fold {
                 let event = stored
                     .decode()
                     .map_err(|error| Stopped::UnknownEvent { offset: stored.offset, what: chain(&error) })?;
-                Ok(Ready { meta: stored.meta(), event, head, ends_command: stored.ends_command() })
+                Ok(Ready { index, meta: stored.meta(), event, head, ends_command: stored.ends_command() })
             });
             match examined {
-                Ok(next) => ready.push(next),
+                Ok(next) => {
+                    self.known.push(next.head);
+                    ready.push(next);
+                }
                 Err(stopped) => {
                     fed.stopped = Some(stopped);
                     break;

@@ -3,16 +3,23 @@
 
 use crate::{
     backoff::Backoff,
+    checks,
     error::{FollowerError, Stopped},
-    shared::{Shared, Source},
+    facts::Source,
+    shared::Shared,
 };
 use async_trait::async_trait;
-use charter_bus_nats::{Bus, Consumer, ConsumerError, NatsConfig, Position, Reread, connect};
+use charter_bus_nats::{Bus, Consumer, ConsumerOptions, NatsConfig, Position, Reread, connect};
 use charter_events::{Head, Offset, StoredEvent};
 use charter_store::BoxError;
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-/// How long NATS has to answer before the log is followed over HTTP meanwhile.
+/// How long NATS has at the start before the log is followed over HTTP meanwhile.
 const NATS_FIRST: Duration = Duration::from_secs(2);
 /// Where no stream opens, pages are asked for this often, …
 const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -20,15 +27,26 @@ const POLL_EVERY: Duration = Duration::from_millis(500);
 const POLLS: usize = 40;
 /// After so many checks in a row that found events the stream did not bring, the stream is taken to be away.
 const SILENT_CHECKS_MAX: u32 = 3;
+/// How often it is looked at how the stream does.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A stream that can't be read for so long is taken to be away.
+const STREAM_AWAY_MAX: Duration = Duration::from_secs(3);
+/// A stream that was read for so long works: the next failure is a first one.
+const WORKS_AFTER: Duration = Duration::from_secs(5);
 
-/// Follows until it can't ever go on.
-pub(crate) async fn run(shared: Arc<Shared>) {
-    let stopped = match shared.config.nats.clone() {
-        None => over_http(&shared).await,
-        Some(nats) => over_nats(&shared, &nats).await,
+/// Follows, and checks beside it, until it can't ever go on.
+pub(crate) async fn run(shared: &Arc<Shared>) {
+    let following = async {
+        match &shared.config.nats {
+            None => over_http(shared).await,
+            Some(nats) => over_nats(shared, nats).await,
+        }
     };
-    // It is logged and in the status; nothing is left to do but answer.
-    drop(stopped);
+    tokio::select! {
+        // It is logged and in the status; nothing is left to do.
+        stopped = following => drop(stopped),
+        () = checks::run(shared) => {}
+    }
 }
 
 /// Over HTTP, for ever.
@@ -36,21 +54,21 @@ async fn over_http(shared: &Arc<Shared>) -> Stopped {
     let mut backoff = Backoff::new(shared.config.retry_first, shared.config.retry_max);
     loop {
         match stream(shared, &mut backoff).await {
-            Ok(()) => shared.trouble("the server ended the stream".to_owned(), true),
+            Ok(()) => shared.trouble("the server ended the stream".to_owned()),
             Err(FollowerError::Stopped(stopped)) => return stopped,
-            Err(error) => shared.trouble(error.to_string(), true),
+            Err(error) => shared.trouble(error.to_string()),
         }
-        tokio::time::sleep(backoff.wait()).await;
+        sleep(backoff.wait()).await;
     }
 }
 
 /// One stream, from its opening to its end. Pages come first: they bring what is missing even where no stream opens.
 async fn stream(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), FollowerError> {
-    shared.check().await?;
+    shared.check(shared.config.request_timeout).await?;
     let mut stream = match shared.api.stream(shared.at().offset).await {
         Ok(stream) => stream,
         Err(refusal @ FollowerError::Refused { .. }) => {
-            shared.trouble(refusal.to_string(), true);
+            shared.trouble(refusal.to_string());
             poll(shared).await?;
             return Err(refusal);
         }
@@ -58,6 +76,7 @@ async fn stream(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Follo
     };
     while let Some(events) = stream.next().await? {
         shared.connected(Source::Http);
+        shared.heard();
         backoff.reset();
         shared.feed_stream(&events).await?;
     }
@@ -68,18 +87,19 @@ async fn stream(shared: &Arc<Shared>, backoff: &mut Backoff) -> Result<(), Follo
 async fn poll(shared: &Shared) -> Result<(), FollowerError> {
     for _ in 0..POLLS {
         shared.catch_up(None).await?;
-        tokio::time::sleep(POLL_EVERY).await;
+        sleep(POLL_EVERY).await;
     }
     Ok(())
 }
 
-/// From NATS whenever it can be reached, over HTTP meanwhile.
+/// From NATS whenever it can be read, over HTTP meanwhile.
 async fn over_nats(shared: &Arc<Shared>, nats: &NatsConfig) -> Stopped {
     let mut backoff = Backoff::new(shared.config.retry_first, shared.config.retry_max);
+    let (mut patience, mut pause) = (NATS_FIRST, Duration::ZERO);
     loop {
-        let opened = {
-            let mut opening = pin!(open(shared, nats, &mut backoff));
-            match tokio::time::timeout(NATS_FIRST, &mut opening).await {
+        let (bus, mut consumer) = {
+            let mut opening = pin!(open(shared, nats, &mut backoff, pause));
+            match timeout(patience, &mut opening).await {
                 Ok(opened) => opened,
                 Err(_) => tokio::select! {
                     opened = &mut opening => opened,
@@ -87,101 +107,91 @@ async fn over_nats(shared: &Arc<Shared>, nats: &NatsConfig) -> Stopped {
                 },
             }
         };
-        let ended = match opened {
-            Ok((bus, mut consumer)) => consume(shared, &bus, &mut consumer, &mut backoff).await,
-            Err(stopped) => return stopped,
-        };
-        match ended {
+        match consume(shared, &bus, &mut consumer, &mut backoff).await {
             FollowerError::Stopped(stopped) => return stopped,
-            error => shared.trouble(error.to_string(), true),
+            error => {
+                shared.stream_trouble(Some(error.to_string()));
+                shared.trouble(error.to_string());
+            }
         }
-        tokio::time::sleep(backoff.wait()).await;
+        (patience, pause) = (Duration::ZERO, backoff.wait());
     }
 }
 
-/// Opens the stream where this follower stands, however often it takes.
+/// Opens the stream where this follower stands, after a pause and however often it takes.
 async fn open(
     shared: &Arc<Shared>,
     nats: &NatsConfig,
     backoff: &mut Backoff,
-) -> Result<(Bus, Consumer), Stopped> {
+    pause: Duration,
+) -> (Bus, Consumer) {
+    sleep(pause).await;
     loop {
         match connect(nats).await {
             Ok(bus) => {
                 let Head { log_id, offset, hash, .. } = shared.at();
                 let at = Position { log_id, offset, hash };
-                let opened = Consumer::open(&bus, at, Arc::new(OverHttp(Arc::clone(shared)))).await;
-                return opened.map(|consumer| (bus, consumer)).map_err(|error| ended(shared, error));
+                // Where the stream can't be read the server is asked at once: nobody else does meanwhile.
+                let options = ConsumerOptions { away_max: Duration::ZERO, ..ConsumerOptions::default() };
+                let source = Arc::new(OverHttp(Arc::clone(shared)));
+                let consumer = Consumer::open_with(&bus, at, source, options);
+                return (bus, consumer);
             }
             Err(error) => shared.stream_trouble(Some(error.to_string())),
         }
-        tokio::time::sleep(backoff.wait()).await;
+        sleep(backoff.wait()).await;
     }
 }
 
-/// Reads the stream until it fails. Now and then the server is asked whether the stream keeps up with it.
+/// Reads the stream until it fails. Nothing of it ends the following: what is wrong with the stream is its own fault
+/// until the server says the same, which is asked next.
 async fn consume(
     shared: &Arc<Shared>,
     bus: &Bus,
     consumer: &mut Consumer,
     backoff: &mut Backoff,
 ) -> FollowerError {
-    let mut every = tokio::time::interval(shared.config.check_every);
-    let (mut silent_checks, mut gaps) = (0, 0);
+    let (began, mut gaps) = (Instant::now(), 0);
+    let mut looks = interval(LOOK_EVERY);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    shared.silent_checks.send_replace(0);
+    let mut silent_checks = shared.silent_checks.subscribe();
     shared.connected(Source::Nats);
-    shared.stream_trouble(None);
     loop {
         // Cancelling it loses nothing.
         let events = tokio::select! {
-            events = consumer.next() => Some(events),
-            _ = every.tick() => None,
-        };
-        match events {
-            Some(Ok(events)) => {
-                shared.connected(if consumer.from_stream() { Source::Nats } else { Source::Http });
-                shared.stream_gaps(consumer.gaps().saturating_sub(gaps));
-                gaps = consumer.gaps();
-                silent_checks = 0;
-                backoff.reset();
-                if let Err(error) = shared.feed_stream(&events).await {
-                    return error;
-                }
+            events = consumer.next() => events,
+            _ = silent_checks.wait_for(|count| *count >= SILENT_CHECKS_MAX) => {
+                return away("it does not bring what is in the log");
             }
-            Some(Err(error)) => return ended(shared, error).into(),
-            None if !bus.is_connected() => return away("it is away"),
-            None => match keeps_up(shared).await {
-                Ok(kept_up) => {
-                    shared.well();
-                    silent_checks = if kept_up { 0 } else { silent_checks + 1 };
+            _ = looks.tick() => {
+                let trouble = consumer.trouble().map(str::to_owned);
+                match consumer.away_for() {
+                    _ if !bus.is_connected() => return away("it is away"),
+                    Some(away_for) if away_for > STREAM_AWAY_MAX => {
+                        return away(trouble.as_deref().unwrap_or("it can't be read"));
+                    }
+                    None if began.elapsed() > WORKS_AFTER => backoff.reset(),
+                    _ => {}
                 }
-                Err(FollowerError::Stopped(stopped)) => return stopped.into(),
-                // The stream is what counts here; the server may be away for a while.
-                Err(error) => shared.trouble(error.to_string(), false),
-            },
+                shared.stream_trouble(trouble);
+                continue;
+            }
+        };
+        let fed = match &events {
+            Ok(events) => shared.feed_relayed(events).await,
+            Err(error) => return away(&error.to_string()),
+        };
+        if let Err(error) = fed {
+            return error;
         }
-        if silent_checks >= SILENT_CHECKS_MAX {
-            return away("it does not bring what is in the log");
+        shared.stream_gaps(consumer.gaps().saturating_sub(gaps));
+        gaps = consumer.gaps();
+        if consumer.from_stream() {
+            shared.connected(Source::Nats);
+            backoff.reset();
         }
     }
-}
-
-/// Whether everything the server had when it was asked is here; what is missing is read.
-async fn keeps_up(shared: &Shared) -> Result<bool, FollowerError> {
-    let head = shared.learn_head().await?;
-    let kept_up = shared.at().offset >= head.offset;
-    if !kept_up {
-        shared.catch_up(None).await?;
-    }
-    Ok(kept_up)
-}
-
-fn ended(shared: &Shared, error: ConsumerError) -> Stopped {
-    shared.stop(match error {
-        ConsumerError::Fork { offset } => Stopped::Fork { offset },
-        ConsumerError::Damaged(fault) => {
-            Stopped::Damaged { offset: fault.offset, what: fault.what.to_string() }
-        }
-    })
 }
 
 fn away(why: &str) -> FollowerError {
@@ -194,6 +204,6 @@ struct OverHttp(Arc<Shared>);
 #[async_trait]
 impl Reread for OverHttp {
     async fn events_after(&self, offset: Offset, limit: usize) -> Result<Vec<StoredEvent>, BoxError> {
-        Ok(self.0.api.page(offset, limit, None).await?)
+        Ok(self.0.api.page(offset, limit).await?)
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::{
     api::Api,
+    checks,
     config::FollowerConfig,
-    error::{FollowerError, NotReached},
+    error::{FollowerError, NotFresh, NotReached},
+    facts::Status,
     follow,
-    shared::{Shared, Status},
+    shared::{Shared, State},
     snapshots,
 };
 use charter_events::{Offset, PermissionKey, Scope, StoredEvent, Timestamp, UserId};
@@ -48,10 +50,10 @@ impl Follower {
     ///
     /// # Errors
     /// [`FollowerError`]: an address or token that can't be right, a server that can't be reached, a log that can't be
-    /// folded. Afterwards none of this ends it: it keeps answering, and says in [`Follower::status`] what is wrong.
+    /// folded. Afterwards none of this ends it: it tries again, and says in [`Follower::status`] what is wrong.
     pub async fn start(config: FollowerConfig) -> Result<Self, FollowerError> {
         let api = Api::new(&config)?;
-        let head = api.head().await?;
+        let (head, _) = api.head(config.request_timeout).await?;
         let snapshot = match &config.folder {
             None => None,
             Some(folder) => snapshots::newest(folder, &api, head).await?,
@@ -60,11 +62,22 @@ impl Follower {
         let last = snapshots::Last::new(at.offset);
         tracing::info!(server = api.server, from = %at.offset, to = %head.offset, "the log is read");
         let shared = Arc::new(Shared::new(api, config, policy, at));
-        shared.check().await?;
+        shared.check(shared.config.request_timeout).await?;
+        if shared.freshness.age() > shared.config.check_every {
+            // Reading all of it took so long that more has happened.
+            shared.check(shared.config.request_timeout).await?;
+        }
         let stop = CancellationToken::new();
         let mut tasks = vec![tokio::spawn({
             let (shared, stop) = (Arc::clone(&shared), stop.clone());
-            async move { stop.run_until_cancelled(follow::run(shared)).await.unwrap_or_default() }
+            async move {
+                let telling = checks::tell(&shared);
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    // It goes on after a stop.
+                    ((), ()) = async { tokio::join!(follow::run(&shared), telling) } => {}
+                }
+            }
         })];
         if shared.config.folder.is_some() {
             tasks.push(tokio::spawn(snapshots::keep(Arc::clone(&shared), last, stop.clone())));
@@ -74,7 +87,18 @@ impl Follower {
         Ok(Self { shared, running: Arc::new(running) })
     }
 
-    /// The newest policy. A request takes it once and answers from it throughout: it never changes.
+    /// The newest policy, while it is known to be new enough to decide by. A request takes it once and answers from it
+    /// throughout: it never changes.
+    ///
+    /// # Errors
+    /// [`NotFresh`]: the server has not confirmed the state for longer than
+    /// [`FollowerConfig::stale_max`], or the follower has stopped. Whoever gets this refuses.
+    pub fn fresh_policy(&self) -> Result<Arc<Policy>, NotFresh> {
+        self.shared.fresh().map(|state| Arc::clone(&state.policy))
+    }
+
+    /// The newest policy there is, however old: to look at, not to decide by, for that
+    /// [`Follower::fresh_policy`] is there.
     pub fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.shared.state().policy)
     }
@@ -85,7 +109,8 @@ impl Follower {
     }
 
     /// The newest policy once it is at least at this version, such as the `Policy-Version` of an answer of the
-    /// server. What is missing is asked for at once; it is not waited for the stream to bring it.
+    /// server. What is missing is asked for at once; it is not waited for the stream to bring it. What was there already
+    /// may be old: to decide, ask [`Follower::fresh_policy`] afterwards, which is at that version or a later one too.
     ///
     /// # Errors
     /// [`NotReached`] when `wait` has passed, or the follower stopped before the version.
@@ -95,19 +120,31 @@ impl Follower {
 
     /// One decision at the newest version, which stands in the answer. A user, permission or object that is not known
     /// is denied.
-    pub fn check(&self, user: UserId, permission: &PermissionKey, scope: Scope, now: Timestamp) -> Decision {
-        self.policy().check(user, permission, scope, now)
+    ///
+    /// # Errors
+    /// [`NotFresh`]: nobody can say, so refuse.
+    pub fn check(
+        &self,
+        user: UserId,
+        permission: &PermissionKey,
+        scope: Scope,
+        now: Timestamp,
+    ) -> Result<Decision, NotFresh> {
+        self.fresh_policy().map(|policy| policy.check(user, permission, scope, now))
     }
 
     /// The moment to judge at: the clock's, but never before the last event, so that a clock that steps back undoes
     /// no expiry.
     pub fn now(&self) -> Timestamp {
-        let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
-        let clock = i64::try_from(micros).ok().and_then(Timestamp::from_micros);
-        clock.unwrap_or(Timestamp::MAX).max(self.shared.state().head.recorded_at)
+        moment(&self.shared.state())
     }
 
-    /// How it is doing. A service that must not answer from an old policy looks at `heard_ago` and `stopped`.
+    fn ask(&self) -> Result<Asked, AccessError> {
+        let state = self.shared.fresh().map_err(|error| AccessError::Unavailable(error.to_string()))?;
+        Ok(Asked { now: moment(&state), policy: Arc::clone(&state.policy) })
+    }
+
+    /// How it is doing.
     pub fn status(&self) -> Status {
         self.shared.status()
     }
@@ -135,8 +172,21 @@ impl Follower {
     }
 }
 
+fn moment(state: &State) -> Timestamp {
+    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    let clock = i64::try_from(micros).ok().and_then(Timestamp::from_micros);
+    clock.unwrap_or(Timestamp::MAX).max(state.head.recorded_at)
+}
+
+/// A policy that is new enough, and the moment of the question.
+struct Asked {
+    policy: Arc<Policy>,
+    now: Timestamp,
+}
+
 /// The same questions as use cases ask them, at the newest version and [`Follower::now`]. Several questions that must
-/// fit together are asked of one [`Follower::policy`].
+/// fit together are asked of one [`Follower::fresh_policy`]. Where that is [`NotFresh`] each is
+/// [`AccessError::Unavailable`].
 impl AccessControl for Follower {
     fn is_allowed(
         &self,
@@ -144,7 +194,8 @@ impl AccessControl for Follower {
         permission: &PermissionKey,
         scope: Scope,
     ) -> Result<Decision, AccessError> {
-        self.policy().at(self.now()).is_allowed(actor, permission, scope)
+        let Asked { policy, now } = self.ask()?;
+        policy.at(now).is_allowed(actor, permission, scope)
     }
 
     fn is_allowed_batch(
@@ -153,11 +204,13 @@ impl AccessControl for Follower {
         permission: &PermissionKey,
         scopes: &[Scope],
     ) -> Result<Vec<Decision>, AccessError> {
-        self.policy().at(self.now()).is_allowed_batch(actor, permission, scopes)
+        let Asked { policy, now } = self.ask()?;
+        policy.at(now).is_allowed_batch(actor, permission, scopes)
     }
 
     fn effective(&self, actor: &Caller, scope: Scope) -> Result<Vec<EffectiveEntry>, AccessError> {
-        self.policy().at(self.now()).effective(actor, scope)
+        let Asked { policy, now } = self.ask()?;
+        policy.at(now).effective(actor, scope)
     }
 
     fn allowed_objects(
@@ -167,10 +220,12 @@ impl AccessControl for Follower {
         of: &str,
         page: Page,
     ) -> Result<AllowedObjects, AccessError> {
-        self.policy().at(self.now()).allowed_objects(actor, permission, of, page)
+        let Asked { policy, now } = self.ask()?;
+        policy.at(now).allowed_objects(actor, permission, of, page)
     }
 
     fn require(&self, actor: &Caller, permission: &PermissionKey, scope: Scope) -> Result<(), AccessError> {
-        self.policy().at(self.now()).require(actor, permission, scope)
+        let Asked { policy, now } = self.ask()?;
+        policy.at(now).require(actor, permission, scope)
     }
 }

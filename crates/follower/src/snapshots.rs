@@ -58,7 +58,7 @@ pub(crate) async fn newest(
 /// The head as it was where a snapshot was made, when a command ends there and its record has its hash.
 async fn anchor(api: &Api, head: Head, header: &SnapshotHeader) -> Result<Option<Head>, FollowerError> {
     let Some(before) = header.offset.get().checked_sub(1).and_then(Offset::new) else { return Ok(None) };
-    let page = api.page(before, 1, None).await?;
+    let page = api.page(before, 1).await?;
     let fits = |event: &&StoredEvent| {
         event.offset == header.offset && event.hash == header.hash && event.ends_command()
     };
@@ -137,7 +137,7 @@ impl LogStore for ServersLog {
     }
 
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
-        let page = self.api.page(after, limit, None).await;
+        let page = self.api.page(after, limit).await;
         page.map_err(|error| StoreError::unavailable("reading the server's log", error))
     }
 

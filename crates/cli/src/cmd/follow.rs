@@ -9,8 +9,8 @@ use crate::{
 };
 use charter_bus_nats::{InvalidNatsUrl, NatsConfig};
 use charter_events::{EventJson, ObjectId, Offset, PermissionKey, Scope, StoredEvent, UserId};
-use charter_follower::{Follower, FollowerConfig, FollowerError, Status, Token};
-use charter_policy::{Decision, Policy};
+use charter_follower::{Follower, FollowerConfig, FollowerError, NotFresh, Status, Token};
+use charter_policy::Decision;
 use serde_json::{Value, json};
 use std::{
     path::PathBuf,
@@ -26,7 +26,8 @@ const TELL_EVERY: Duration = Duration::from_secs(10);
 /// What to follow, and what to show of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print this decision whenever it changes, instead of events: who, what, and where as `type:id`
+    /// Print this decision whenever it changes, instead of events: who, what, and where as `type:id`. It is `unknown`
+    /// while the server does not confirm the state
     #[arg(long, num_args = 2..=3, value_names = ["USER", "PERMISSION", "OBJECT"])]
     check: Option<Vec<String>>,
     /// Keep the state in this folder, so that the next start reads only what is new
@@ -61,8 +62,12 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let mut config = FollowerConfig::new(target.server, Token::new(secret.expose()));
     config.nats = nats(&args)?;
     config.folder = args.folder;
-    let told_to_end = told_to_end()?;
-    let follower = Follower::start(config).await.map_err(|error| not_started(&error))?;
+    let mut told_to_end = std::pin::pin!(told_to_end()?);
+    // The first start reads the whole log.
+    let follower = tokio::select! {
+        started = Follower::start(config) => started.map_err(|error| not_started(&error))?,
+        () = &mut told_to_end => return Ok(Exit::Done),
+    };
     let shown = tokio::select! {
         shown = show(app, &follower, watched.as_ref()) => shown,
         () = told_to_end => Ok(Exit::Done),
@@ -121,8 +126,9 @@ fn place(text: &str) -> Outcome<(String, String)> {
 }
 
 impl Watched {
-    /// The decision now; an object that is not there is one nobody may do anything on.
-    fn decide(&self, policy: &Policy, follower: &Follower) -> Decision {
+    /// The decision now, if there is one; an object that is not there is one nobody may do anything on.
+    fn decide(&self, follower: &Follower) -> Result<Decision, NotFresh> {
+        let policy = follower.fresh_policy()?;
         let nowhere = Scope::Object(ObjectId::from_u128(0));
         let scope = match &self.object {
             None => Scope::Global,
@@ -131,7 +137,7 @@ impl Watched {
                 named.or_else(|| name.parse().ok()).map_or(nowhere, Scope::Object)
             }
         };
-        policy.check(self.user, &self.permission, scope, follower.now())
+        Ok(policy.check(self.user, &self.permission, scope, follower.now()))
     }
 }
 
@@ -141,12 +147,13 @@ async fn show(app: &App, follower: &Follower, watched: Option<&Watched>) -> Outc
     let mut versions = follower.versions();
     let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK_EVERY, LOOK_EVERY);
     let mut telling = Telling::new();
-    let mut last: Option<bool> = None;
+    let mut last = None;
     loop {
         if let Some(watched) = watched {
-            let decision = watched.decide(&follower.policy(), follower);
-            if last.replace(decision.allowed()) != Some(decision.allowed()) {
-                print_decision(app, watched, &decision)?;
+            let decision = watched.decide(follower);
+            let allowed = decision.as_ref().ok().map(Decision::allowed);
+            if last.replace(allowed) != Some(allowed) {
+                print_decision(app, watched, follower.version(), &decision)?;
             }
         }
         tokio::select! {
@@ -180,18 +187,29 @@ fn print_event(app: &App, event: &StoredEvent) -> Outcome<()> {
     }
 }
 
-fn print_decision(app: &App, watched: &Watched, decision: &Decision) -> Outcome<()> {
-    let (allowed, because) = (decision.allowed(), decision.because.as_str());
-    match app.out.format() {
-        Format::Table | Format::Name => {
+fn print_decision(
+    app: &App,
+    watched: &Watched,
+    version: Offset,
+    decision: &Result<Decision, NotFresh>,
+) -> Outcome<()> {
+    let (allowed, because, version) = match decision {
+        Ok(decision) => (Some(decision.allowed()), decision.because.as_str().to_owned(), decision.version),
+        Err(error) => (None, error.to_string(), version),
+    };
+    match (app.out.format(), allowed) {
+        (Format::Table | Format::Name, Some(allowed)) => {
             let word = app.out.mark(if allowed { "yes" } else { "no" }, allowed);
-            app.out.line(&format!("{word}  at version {}  {because}", decision.version))
+            app.out.line(&format!("{word}  at version {version}  {because}"))
         }
+        (Format::Table | Format::Name, None) => app
+            .out
+            .line(&format!("{}  at version {version}", app.out.mark(&format!("unknown ({because})"), false))),
         _ => {
             let object = watched.object.as_ref().map(|(object_type, name)| format!("{object_type}:{name}"));
             let value = json!({"decision": {
                 "user": watched.user, "permission": watched.permission, "object": object,
-                "allowed": allowed, "because": because, "version": decision.version,
+                "allowed": allowed, "because": because, "version": version,
             }});
             app.out.line(&value.to_string())
         }
@@ -258,12 +276,18 @@ fn sentence(status: &Status, rate: f64) -> String {
     }
 }
 
+/// With one decimal.
+fn seconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 10.0).round() / 10.0
+}
+
 fn document(status: &Status, rate: f64) -> Value {
     let version: Offset = status.version;
     json!({"status": {
         "log_id": status.log_id, "version": version, "hash": status.hash, "recorded_at": status.recorded_at,
         "source": status.source.as_str(), "connected": status.connected, "lag": lag(status), "gaps": status.gaps,
         "events_per_second": (rate * 10.0).round() / 10.0, "trouble": status.trouble,
+        "age_seconds": seconds(status.age), "heard_seconds_ago": seconds(status.heard_ago),
         "stopped": status.stopped.as_ref().map(|stopped| stopped.code()),
     }})
 }

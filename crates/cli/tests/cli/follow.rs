@@ -3,7 +3,7 @@
 use crate::support::{Home, Server};
 use serde_json::Value;
 use std::{
-    io::{BufRead, BufReader, Lines},
+    io::{BufRead, BufReader, Lines, Read},
     process::{Child, ChildStdout, Command, Stdio},
 };
 
@@ -17,10 +17,27 @@ impl Following {
     fn start(home: &Home, args: &str) -> Self {
         let mut command = home.command();
         command.args(["follow", "-o", "jsonl"]).args(args.split_whitespace());
-        let mut child =
+        let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        Self::of(child)
+    }
+
+    fn of(mut child: Child) -> Self {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
+    }
+
+    /// The exit code after an interruption; none when it does not end long before a request would.
+    fn interrupted_soon(&mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        for _ in 0..1_500 {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        None
     }
 
     /// The next line that has this member.
@@ -80,6 +97,35 @@ fn a_decision_is_printed_whenever_it_changes() {
     home.run("user suspend bob").done();
     assert_eq!(following.next("decision")["because"], "inactive_subject");
     assert_eq!(following.stop("-INT"), Some(0));
+}
+
+#[test]
+fn a_decision_is_unknown_while_nobody_confirms_the_state() {
+    let data = Home::new();
+    let server = Server::start(&data.path("data"));
+    let home = server.set_up();
+    let mut following = Following::start(&home, "--check me core.user.read");
+    assert_eq!(following.next("decision")["allowed"], true);
+    assert!(following.next("status")["age_seconds"].as_f64().unwrap() < 60.0);
+    drop(server);
+    let decision = following.next("decision");
+    assert!(decision["allowed"].is_null());
+    assert!(decision["because"].as_str().unwrap().contains("has not confirmed"), "{decision}");
+    assert_eq!(following.stop("-INT"), Some(0));
+}
+
+#[test]
+fn it_can_be_interrupted_before_the_server_has_answered() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (home, token) = (Home::new(), format!("cht_{}", "A".repeat(43)));
+    let mut command = home.command();
+    command.env("CHARTER_SERVER", format!("http://{}", silent.local_addr().unwrap()));
+    let child = command.arg("follow").env("CHARTER_TOKEN", token).stdout(Stdio::piped()).spawn().unwrap();
+    let mut following = Following::of(child);
+    // It has asked; then it waits.
+    let (mut asking, _) = silent.accept().unwrap();
+    assert!(asking.read(&mut [0; 4]).unwrap() > 0);
+    assert_eq!(following.interrupted_soon(), Some(0));
 }
 
 #[test]

@@ -8,9 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use charter_events::{
-    Actor, CommandId, CommandMeta, Event, EventJson, Hash, Head, LogId, StoredEvent, Timestamp, Via,
-};
+use charter_events::{Actor, CommandId, CommandMeta, Event, EventJson, Hash, Head, LogId, StoredEvent, Via};
 use charter_follower::FollowerConfig;
 use charter_store::{Chain, chain};
 use charter_testkit::{at, ids::SequentialIds};
@@ -22,7 +20,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-use crate::{server::quick, wait::SOON};
+use crate::{
+    server::quick,
+    wait::{LONG, SOON},
+};
 
 /// The id of the logs made here.
 const LOG: LogId = LogId::from_u128(5);
@@ -39,6 +40,8 @@ pub(crate) struct Shown {
     pub(crate) cut: bool,
     /// There is no place among the streams.
     pub(crate) full: bool,
+    /// For how many seconds it says it has been cut off from its store.
+    pub(crate) stale: Option<u64>,
 }
 
 /// A server that does what it is told.
@@ -59,6 +62,7 @@ impl Fake {
                 stream: Vec::new(),
                 cut: false,
                 full: false,
+                stale: None,
             })),
             at,
         };
@@ -76,18 +80,26 @@ impl Fake {
 
     /// What follows it. The server is not asked where its log ends but at the beginning.
     pub(crate) fn config(&self) -> FollowerConfig {
-        quick(&self.at, "cht_any")
+        FollowerConfig { check_every: LONG, stale_max: None, ..quick(&self.at, "cht_any") }
+    }
+
+    /// What follows it, asks it often, and decides nothing soon after it does not confirm.
+    pub(crate) fn strict(&self) -> FollowerConfig {
+        FollowerConfig { check_every: SOON * 5, stale_max: Some(SOON * 100), ..self.config() }
     }
 }
 
 async fn head(State(fake): State<Fake>) -> Response {
     let shown = fake.shown();
     let head = head_of(&shown.log);
-    axum::Json(json!({
+    let body = axum::Json(json!({
         "log_id": shown.log_id, "head": head.offset, "head_hash": head.hash,
         "recorded_at": head.recorded_at.max(at("2026-01-01T00:00:00Z")),
-    }))
-    .into_response()
+    }));
+    match shown.stale {
+        Some(seconds) => ([("policy-stale", seconds.to_string())], body).into_response(),
+        None => body.into_response(),
+    }
 }
 
 async fn events(
@@ -112,20 +124,13 @@ async fn events(
         return ([("content-type", "text/event-stream")], Body::from_stream(next)).into_response();
     }
     let (after, limit) = (query["after"], query["limit"]);
-    if headers
-        .get("policy-version-min")
-        .is_some_and(|least| least.to_str().unwrap().parse::<u64>().unwrap() > fake.shown().log.len() as u64)
-    {
-        return (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({"code": "version_not_reached"})))
-            .into_response();
-    }
     let log = &fake.shown().log;
     let page = log.iter().filter(|event| event.offset.get() > after).take(limit as usize);
     let text: String = page.map(|event| line(event) + "\n").collect();
     ([("content-type", "application/x-ndjson")], text).into_response()
 }
 
-fn line(event: &StoredEvent) -> String {
+pub(crate) fn line(event: &StoredEvent) -> String {
     serde_json::to_string(&EventJson::new(event).unwrap()).unwrap()
 }
 
@@ -151,8 +156,13 @@ pub(crate) fn log_of(commands: &[Vec<Event>]) -> Vec<StoredEvent> {
 
 /// The events of a command that goes on from a log.
 pub(crate) fn next(log: &[StoredEvent], command: &[Event]) -> Vec<StoredEvent> {
+    after(head_of(log), command)
+}
+
+/// The events of a command that goes on from a head.
+pub(crate) fn after(head: Head, command: &[Event]) -> Vec<StoredEvent> {
     let mut ids = SequentialIds::new();
-    let number = log.len() as u128 + 1;
+    let number = u128::from(head.offset.get()) + 1;
     let meta = CommandMeta {
         command_id: CommandId::from_u128(number),
         actor: Actor::System,
@@ -160,16 +170,25 @@ pub(crate) fn next(log: &[StoredEvent], command: &[Event]) -> Vec<StoredEvent> {
         request_id: None,
         reason: None,
     };
-    Chain::new(head_of(log))
-        .extend(&meta, command, Timestamp::MIN.max(at("2026-02-01T00:00:00Z")), &mut || ids.next())
+    Chain::new(head)
+        .extend(&meta, command, head.recorded_at.max(at("2026-02-01T00:00:00Z")), &mut || ids.next())
         .unwrap()
 }
 
 /// The same event with something changed, and a hash that is right for it.
 pub(crate) fn changed(event: &StoredEvent, change: impl FnOnce(&mut StoredEvent)) -> StoredEvent {
+    changed_in(LOG, event, change)
+}
+
+/// The same in another log.
+pub(crate) fn changed_in(
+    log_id: LogId,
+    event: &StoredEvent,
+    change: impl FnOnce(&mut StoredEvent),
+) -> StoredEvent {
     let mut event = event.clone();
     change(&mut event);
     event.hash = Hash::ZERO;
-    event.hash = chain::hash(LOG, &event);
+    event.hash = chain::hash(log_id, &event);
     event
 }

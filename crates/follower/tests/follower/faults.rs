@@ -4,23 +4,27 @@ use crate::{
     fake::{Fake, changed, log_of, next},
     wait::{LONG, SOON, until},
 };
-use charter_events::{Event, LogId, Offset, StoredEvent, UserSuspended};
-use charter_follower::{Follower, NotReached, Stopped};
-use charter_policy::Policy;
+use charter_events::{Event, LogId, Offset, PermissionKey, Scope, StoredEvent, UserSuspended};
+use charter_follower::{Follower, NotFresh, NotReached, Stopped};
+use charter_policy::{AccessControl, AccessError, Caller, Policy};
 use charter_testkit::{history::History, ids::user};
 
 /// A few users, each a command.
-fn users(names: &[&str]) -> Vec<Vec<Event>> {
+pub(crate) fn users(names: &[&str]) -> Vec<Vec<Event>> {
     let history = names.iter().fold(History::new(), |history, name| history.user(name));
     history.into_events().into_iter().map(|(_, event)| vec![event]).collect()
 }
 
-fn suspended(name: &str) -> Event {
+pub(crate) fn suspended(name: &str) -> Event {
     UserSuspended { user: user(name) }.into()
 }
 
-fn offset(number: usize) -> Offset {
+pub(crate) fn offset(number: usize) -> Offset {
     Offset::new(number as u64).unwrap()
+}
+
+pub(crate) fn key() -> PermissionKey {
+    "core.user.read".parse().unwrap()
 }
 
 fn folded(log: &[StoredEvent]) -> Policy {
@@ -31,7 +35,7 @@ fn folded(log: &[StoredEvent]) -> Policy {
     policy
 }
 
-async fn followed(fake: &Fake) -> Follower {
+pub(crate) async fn followed(fake: &Fake) -> Follower {
     let follower = Follower::start(fake.config()).await.unwrap();
     until("it is connected", || follower.status().connected).await;
     follower
@@ -51,6 +55,20 @@ async fn repeats_are_left_out_and_what_is_missing_from_the_stream_is_read() {
     assert!(follower.policy().digest() == folded(&log).digest());
     let status = follower.status();
     assert_eq!((status.gaps, status.applied, status.stopped), (1, log.len() as u64, None));
+}
+
+#[tokio::test]
+async fn each_event_is_told_once_though_it_comes_twice() {
+    let log = log_of(&users(&["a", "b", "c"]));
+    let (begin, rest) = log.split_at(log.len() - 3);
+    let fake = Fake::new(begin.to_vec()).await;
+    let follower = followed(&fake).await;
+    let mut events = follower.events();
+    fake.shown().stream = [&rest[..2], &rest[1..2], &rest[..1], &rest[2..]].concat();
+    for event in rest {
+        assert_eq!(events.recv().await.unwrap().offset, event.offset);
+    }
+    assert!(events.is_empty());
 }
 
 #[tokio::test]
@@ -88,6 +106,11 @@ async fn stopped(fake: &Fake, log: &[StoredEvent], sent: Vec<StoredEvent>, at: u
     assert_eq!(follower.version(), offset(at));
     assert!(follower.policy().digest() == folded(&log[..at]).digest());
     assert!(!follower.status().connected);
+    // However old the answers may be, after a stop there are none.
+    let refused = follower.check(user("a"), &key(), Scope::Global, follower.now()).unwrap_err();
+    assert_eq!(refused, NotFresh::Stopped(follower.status().stopped.unwrap()));
+    let refused = follower.require(&Caller::of(user("a")), &key(), Scope::Global).unwrap_err();
+    assert!(matches!(refused, AccessError::Unavailable(_)), "{refused}");
     let wanted = offset(at + 1);
     let why = follower.status().stopped.unwrap();
     let error = follower.at_least(wanted, LONG).await.unwrap_err();
@@ -146,6 +169,13 @@ async fn damage_and_contradictions_stop_it() {
     assert!(matches!(why, Stopped::Damaged { .. }), "{why}");
     let fake = Fake::new(log.clone()).await;
     let why = stopped(&fake, &log, next(&log, &[suspended("nobody")]), log.len()).await;
+    assert!(matches!(why, Stopped::Inconsistent { .. }), "{why}");
+    // Whole commands that came with it count.
+    let mut longer = log.clone();
+    longer.extend(next(&log, &[suspended("a")]));
+    let mut sent = longer[log.len()..].to_vec();
+    sent.extend(next(&longer, &[suspended("nobody")]));
+    let why = stopped(&Fake::new(log).await, &longer, sent, longer.len()).await;
     assert!(matches!(why, Stopped::Inconsistent { .. }), "{why}");
 }
 

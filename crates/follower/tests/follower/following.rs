@@ -43,7 +43,7 @@ async fn it_ends_with_the_state_of_the_server_whatever_happened_there() {
 async fn what_happens_is_brought_by_the_stream_without_being_asked_for() {
     let server = Server::new().await;
     let mut config = server.config();
-    config.check_every = LONG;
+    (config.check_every, config.stale_max) = (LONG, None);
     let follower = Follower::start(config).await.unwrap();
     until("it is connected", || follower.status().connected).await;
     let mut events = follower.events();
@@ -59,12 +59,12 @@ async fn a_check_answers_as_the_server_does_with_its_version() {
     let bob = server.user("bob").await;
     let follower = server.followed().await;
     let key = "core.user.read".parse().unwrap();
-    assert!(!follower.check(bob, &key, Scope::Global, follower.now()).allowed());
+    assert!(!follower.check(bob, &key, Scope::Global, follower.now()).unwrap().allowed());
     let grant = json!({"subject": "user:bob", "permissions": ["core.user.read"], "scope": "global"});
     assert_eq!(server.post("/grants", grant).await, 201);
     let version = server.control.head().offset;
     follower.at_least(version, LONG).await.unwrap();
-    let decision = follower.check(bob, &key, Scope::Global, follower.now());
+    let decision = follower.check(bob, &key, Scope::Global, follower.now()).unwrap();
     assert!(decision.allowed() && decision.version >= version);
     let caller = charter_policy::Caller::of(bob);
     follower.require(&caller, &key, Scope::Global).unwrap();
@@ -87,6 +87,28 @@ async fn a_version_that_is_not_there_yet_is_waited_for_no_longer_than_said() {
         assert_eq!(server.post("/groups", json!({"slug": format!("g{number}")})).await, 201);
     }
     assert!(waiting.await.unwrap().unwrap() >= wanted);
+}
+
+#[tokio::test]
+async fn whoever_waits_for_versions_that_never_are_holds_nobody_up() {
+    let server = Server::new().await;
+    let follower = server.followed().await;
+    until("it is connected", || follower.status().connected).await;
+    let never = server.control.head().offset.plus(1_000_000).unwrap();
+    let waiting: Vec<_> = (0..50)
+        .map(|_| {
+            let follower = follower.clone();
+            tokio::spawn(async move { follower.at_least(never, LONG * 10).await })
+        })
+        .collect();
+    tokio::time::sleep(SOON * 5).await;
+    for slug in ["one", "two", "three"] {
+        assert_eq!(server.post("/groups", json!({"slug": slug})).await, 201);
+        let version = server.control.head().offset;
+        let reached = tokio::time::timeout(LONG, follower.at_least(version, LONG * 10)).await;
+        assert!(reached.unwrap().unwrap().version() >= version);
+    }
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test]

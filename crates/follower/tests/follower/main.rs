@@ -4,7 +4,9 @@
 mod fake;
 mod faults;
 mod following;
+mod freshness;
 mod nats;
+mod nats_faults;
 mod refusals;
 mod server;
 mod wait;

@@ -1,11 +1,14 @@
 //! A follower of the stream on a real NATS server, which comes and goes.
 
 use crate::{
-    server::Server,
+    server::{Server, bind},
     wait::{LONG, SOON, until},
 };
 use charter_bus_nats::{NatsConfig, Publisher, connect};
-use charter_follower::{Follower, Source};
+use charter_control::{Control, NewUser, RequestMeta};
+use charter_events::{Offset, Profile, UserKind, Via};
+use charter_follower::{Follower, FollowerConfig, Source};
+use charter_policy::Caller;
 use charter_services::Nats;
 use charter_testkit::rng::Rng;
 use serde_json::json;
@@ -13,16 +16,21 @@ use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A server whose log is published, and a follower of the stream.
-struct World {
-    nats: Nats,
-    server: Server,
-    follower: Follower,
+pub(crate) struct World {
+    pub(crate) nats: Nats,
+    pub(crate) server: Server,
+    pub(crate) follower: Follower,
     _publishing: DropGuard,
 }
 
 impl World {
     /// `check_every`: how often the follower asks the server itself.
     async fn new(check_every: Duration) -> Self {
+        Self::with(|config| (config.check_every, config.stale_max) = (check_every, None)).await
+    }
+
+    /// With a follower that is told what a test wants.
+    pub(crate) async fn with(change: impl FnOnce(&mut FollowerConfig)) -> Self {
         let nats = Nats::start().unwrap();
         let server = Server::new().await;
         let config = NatsConfig::new(nats.url().parse().unwrap(), "test");
@@ -33,13 +41,13 @@ impl World {
         tokio::spawn(publisher.run(stop.clone(), |_| ()));
         let mut following = server.config();
         following.nats = Some(config);
-        following.check_every = check_every;
+        change(&mut following);
         let follower = Follower::start(following).await.unwrap();
         Self { nats, server, follower, _publishing: stop.drop_guard() }
     }
 
     /// Commands by chance, and the follower is where the server is.
-    async fn command(&self, rng: &mut Rng, count: usize) {
+    pub(crate) async fn command(&self, rng: &mut Rng, count: usize) {
         self.server.random_commands(rng, count).await;
         // One that surely changes something.
         let slug = format!("n{}", self.server.control.head().offset);
@@ -50,7 +58,7 @@ impl World {
         assert_eq!(self.follower.status().hash, head.hash);
     }
 
-    async fn source(&self, source: Source) {
+    pub(crate) async fn source(&self, source: Source) {
         let is_so = || {
             let status = self.follower.status();
             status.connected && status.source == source
@@ -88,25 +96,56 @@ async fn while_nats_is_away_the_log_is_followed_over_http() {
     assert_eq!((world.follower.status().trouble, world.follower.status().stopped), (None, None));
 }
 
-#[tokio::test]
-async fn the_server_may_be_away_while_the_stream_is_not() {
-    let world = World::new(SOON * 20).await;
-    world.source(Source::Nats).await;
-    let World { server, follower, nats, _publishing } = world;
-    let control = server.control.clone();
-    server.stop_answering().await;
-    until("it has noticed", || follower.status().trouble.is_some()).await;
-    let request = charter_control::RequestMeta::new(charter_events::Via::Cli);
-    let profile = charter_events::Profile {
+/// A change that is made though nobody can ask the server.
+async fn registered(control: &Control) -> Offset {
+    let request = RequestMeta::new(Via::Cli);
+    let profile = Profile {
         username: "zoe".parse().unwrap(),
         display_name: None,
         email: None,
         login_name: None,
         external_id: None,
     };
-    let new = charter_control::NewUser { kind: charter_events::UserKind::Person, profile, password: None };
-    control.register_user(charter_policy::Caller::System, new, request).await.unwrap();
-    until("the stream brings it", || follower.version() == control.head().offset).await;
-    assert_eq!((follower.status().source, follower.status().stopped), (Source::Nats, None));
-    drop(nats);
+    let new = NewUser { kind: UserKind::Person, profile, password: None };
+    control.register_user(Caller::System, new, request).await.unwrap();
+    control.head().offset
+}
+
+#[tokio::test]
+async fn the_server_may_be_away_or_hang_while_the_stream_is_not() {
+    for hangs in [false, true] {
+        let world = World::with(|config| {
+            (config.check_every, config.stale_max) = (SOON * 20, None);
+            config.request_timeout = LONG * 10;
+        })
+        .await;
+        world.source(Source::Nats).await;
+        let World { server, follower, nats, _publishing } = world;
+        let (control, at) = (server.control.clone(), server.at);
+        server.stop_answering().await;
+        // It takes connections and says nothing.
+        let hole = if hangs { Some(bind(at).await) } else { None };
+        let it_is_noticed = || {
+            let trouble = follower.status().trouble;
+            trouble.is_some_and(|trouble| !hangs || trouble.contains("took too long"))
+        };
+        until("it has noticed", it_is_noticed).await;
+        let version = registered(&control).await;
+        until("the stream brings it", || follower.version() == version).await;
+        assert_eq!((follower.status().source, follower.status().stopped), (Source::Nats, None));
+        drop((nats, hole));
+    }
+}
+
+#[tokio::test]
+async fn before_nats_is_tried_again_the_log_is_followed_over_http() {
+    let world = World::with(|config| {
+        (config.check_every, config.stale_max) = (LONG, None);
+        (config.retry_first, config.retry_max) = (LONG * 10, LONG * 10);
+    })
+    .await;
+    world.source(Source::Nats).await;
+    world.nats.kill().unwrap();
+    world.source(Source::Http).await;
+    world.command(&mut Rng::new(13), 5).await;
 }

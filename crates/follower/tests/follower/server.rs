@@ -142,7 +142,7 @@ impl Server {
 }
 
 /// A port that was in use a moment ago may be so for another.
-async fn bind(at: SocketAddr) -> TcpListener {
+pub(crate) async fn bind(at: SocketAddr) -> TcpListener {
     for _ in 0..500 {
         if let Ok(listener) = TcpListener::bind(at).await {
             return listener;
