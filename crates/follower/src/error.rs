@@ -1,4 +1,5 @@
-//! Why a follower can't start, why it stopped or decides nothing, why a version was not reached. No message repeats a secret.
+//! Why a follower can't start, why it stopped or decides nothing, why a version was not reached. No message repeats a
+//! secret.
 
 use charter_events::{LogId, Offset};
 use std::time::Duration;
@@ -60,8 +61,8 @@ pub enum FollowerError {
     Stopped(#[from] Stopped),
 }
 
-/// Why a follower has stopped for good. It stays at its version and decides nothing any more; nothing is skipped, because
-/// what is skipped could be a revocation.
+/// Why a follower has stopped for good. It stays at its version and decides nothing any more; nothing is skipped,
+/// because what is skipped could be a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stopped {
     /// The log has gone on differently than this follower saw it: a database was restored or rewritten.

@@ -109,8 +109,8 @@ impl Follower {
     }
 
     /// The newest policy once it is at least at this version, such as the `Policy-Version` of an answer of the
-    /// server. What is missing is asked for at once; it is not waited for the stream to bring it. What was there already
-    /// may be old: to decide, ask [`Follower::fresh_policy`] afterwards, which is at that version or a later one too.
+    /// server. What is missing is asked for at once; it is not waited for the stream to bring it. It may be old all the
+    /// same: to decide, ask [`Follower::fresh_policy`] afterwards, which is at that version or a later one too.
     ///
     /// # Errors
     /// [`NotReached`] when `wait` has passed, or the follower stopped before the version.
