@@ -14,7 +14,7 @@ use crate::{
     writer,
 };
 use charter_events::Offset;
-use charter_store::{StoreError, Wakes};
+use charter_store::{StoreError, Wakes, causes};
 use std::{
     future::Future,
     sync::{
@@ -197,7 +197,7 @@ fn failed(inner: &Inner, error: &LoadError) {
         inner.contact.lost();
     }
     if inner.health.fail(reason) {
-        tracing::error!(%error, "the log can't be followed");
+        tracing::error!(error = %causes(&error), "the log can't be followed");
     }
 }
 
@@ -275,7 +275,7 @@ pub(crate) async fn listen(inner: Arc<Inner>) {
             let heard = match wakes {
                 Ok(wakes) => pass_on(&inner.following, wakes).await,
                 Err(error) => {
-                    tracing::debug!(%error, "other servers can't be heard");
+                    tracing::debug!(error = %causes(&error), "other servers can't be heard");
                     false
                 }
             };

@@ -7,7 +7,7 @@
 
 use crate::{config::Config, control::Inner, error::CommandError, following::in_time, tick::Tick};
 use charter_events::{EVENT_TYPES, Event, Offset, Timestamp};
-use charter_store::{Lease, Store, StoreError};
+use charter_store::{Lease, Store, StoreError, causes};
 use std::{
     collections::HashSet,
     sync::{
@@ -58,9 +58,11 @@ fn known_kinds() -> Vec<String> {
 
 impl Servers {
     pub(crate) fn new(config: &Config, started_at: Timestamp) -> Self {
+        let (id, build) = (Uuid::now_v7(), config.server.build.clone());
+        metrics::gauge!("charter_server_info", "server" => id.to_string(), "build" => build.clone()).set(1.0);
         Self {
-            id: Uuid::now_v7(),
-            build: config.server.build.clone(),
+            id,
+            build,
             started_at,
             knows: known_kinds(),
             live: Mutex::default(),
@@ -119,7 +121,7 @@ impl Servers {
     pub(crate) async fn end(&self, store: &dyn Store, config: &Config) {
         let ended = store.end_lease(self.id);
         if let Err(error) = in_time(config.store_wait, "saying that this server has ended", ended).await {
-            tracing::warn!(%error, "the other servers learn late that this one has ended");
+            tracing::warn!(error = %causes(&error), "the other servers learn late that this one has ended");
         }
     }
 
@@ -161,7 +163,7 @@ impl Servers {
         let live = inner.store.live_servers(inner.time());
         match in_time(inner.config.store_wait, "asking which servers are alive", live).await {
             Ok(live) => self.note(live, Tick::now()),
-            Err(error) => tracing::warn!(%error, "it is not known which servers are alive"),
+            Err(error) => tracing::warn!(error = %causes(&error), "it is not known which servers are alive"),
         }
     }
 
@@ -207,7 +209,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
         if let Err(error) = &renewed
             && !failing
         {
-            tracing::warn!(%error, "the other servers can't be told that this one is alive");
+            tracing::warn!(error = %causes(&error), "the other servers can't be told that this one is alive");
         }
         failing = renewed.is_err();
         metrics::gauge!("charter_lease_age_seconds").set(inner.servers.age().as_secs_f64());

@@ -6,6 +6,7 @@
 use crate::{cache::Cache, control::Control};
 use charter_events::{Profile, Sealed, UserId};
 use charter_policy::Policy;
+use charter_store::causes;
 use std::{collections::HashMap, sync::Arc};
 
 /// How many opened profiles are kept.
@@ -59,7 +60,7 @@ impl Control {
     async fn open(&self, policy: &Policy, users: &[UserId], found: &mut HashMap<UserId, Profile>) {
         let keys = match self.inner.store.user_keys(users).await {
             Ok(keys) => keys,
-            Err(error) => return tracing::error!(%error, "names can't be opened"),
+            Err(error) => return tracing::error!(error = %causes(&error), "names can't be opened"),
         };
         for (user, key) in keys {
             let Some(sealed) = sealed_of(policy, user) else { continue };

@@ -13,7 +13,7 @@ use crate::{
 use charter_commands::{Command, EraseUser, ExpireGrants};
 use charter_events::{Timestamp, UserId, Via};
 use charter_policy::{Caller, UserStatus};
-use charter_store::{FORGET_ROWS_MAX, SecretWrite, Task};
+use charter_store::{FORGET_ROWS_MAX, SecretWrite, Task, causes};
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
@@ -55,7 +55,7 @@ impl Control {
             return;
         }
         if let Err(error) = start::bring_catalog_up_to_date(self).await {
-            tracing::warn!(%error, "core's catalog stays as it is for now");
+            tracing::warn!(error = %causes(&error), "core's catalog stays as it is for now");
         }
         if !leads(inner).await {
             return;
@@ -106,7 +106,7 @@ impl Control {
         match self.submit(request).await {
             Ok(_) => Ok(()),
             Err(error) => {
-                tracing::warn!(command = name, %error, "the clock's work was refused");
+                tracing::warn!(command = name, error = %causes(&error), "the clock's work was refused");
                 Err(error)
             }
         }
@@ -138,7 +138,9 @@ async fn leads(inner: &Inner) -> bool {
         let taken = inner.store.lead(Task::Housekeeping);
         match in_time(wait, "taking the lead of the clock's work", taken).await {
             Ok(taken) => *lead = taken,
-            Err(error) => tracing::warn!(%error, "it is not known who does the clock's work"),
+            Err(error) => {
+                tracing::warn!(error = %causes(&error), "it is not known who does the clock's work")
+            }
         }
     }
     metrics::gauge!("charter_housekeeping_leads").set(if lead.is_some() { 1.0 } else { 0.0 });

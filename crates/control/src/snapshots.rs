@@ -3,7 +3,7 @@
 use crate::control::Inner;
 use charter_events::Offset;
 use charter_policy::Policy;
-use charter_store::{Snapshot, SnapshotHeader};
+use charter_store::{Snapshot, SnapshotHeader, causes};
 use std::{
     sync::{
         Arc,
@@ -50,8 +50,8 @@ pub(crate) async fn write_if_newer(inner: &Arc<Inner>) {
     // Encoding a large policy takes seconds of processor time: off the async threads.
     let body = match tokio::task::spawn_blocking(move || policy.to_snapshot()).await {
         Ok(Ok(body)) => body,
-        Ok(Err(error)) => return tracing::error!(%error, "no snapshot could be made"),
-        Err(error) => return tracing::error!(%error, "no snapshot could be made"),
+        Ok(Err(error)) => return tracing::error!(error = %causes(&error), "no snapshot could be made"),
+        Err(error) => return tracing::error!(error = %causes(&error), "no snapshot could be made"),
     };
     let bytes = body.len();
     let header = SnapshotHeader {
@@ -66,6 +66,6 @@ pub(crate) async fn write_if_newer(inner: &Arc<Inner>) {
             inner.last_snapshot.0.fetch_max(version.get(), Ordering::Relaxed);
             tracing::info!(%version, bytes, took = ?began.elapsed(), "snapshot written");
         }
-        Err(error) => tracing::error!(%error, "no snapshot could be written"),
+        Err(error) => tracing::error!(error = %causes(&error), "no snapshot could be written"),
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 use charter_commands::{Code, Command, CreateInstallation, UpsertCoreCatalog};
 use charter_events::{DisplayName, Offset, Timestamp, Via};
 use charter_policy::Caller;
-use charter_store::{InstallationSecrets, Store};
+use charter_store::{InstallationSecrets, Store, causes};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
@@ -35,6 +35,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 const DEFAULT_NAME: &str = "Charter";
 
 pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Started, StartError> {
+    writer::show_counters();
     let clock = StoreClock::new();
     let asked = Tick::now();
     if let Some(moment) = store.poll().await?.now {
@@ -86,7 +87,7 @@ async fn read_while_alive(
         loop {
             tokio::time::sleep(config.lease_renew_every).await;
             if let Err(error) = servers.renew(store, config, time(clock, config), Offset::ZERO).await {
-                tracing::warn!(%error, "the other servers can't be told that this one is alive");
+                tracing::warn!(error = %causes(&error), "the other servers can't be told that this one is alive");
             }
         }
     };

@@ -4,7 +4,7 @@
 use crate::{control::Control, control::Inner, load::LoadError};
 use charter_events::{Head, Offset};
 use charter_store::{
-    Fault, What,
+    Fault, What, causes,
     chain::{self, Verifier},
 };
 use std::{sync::Arc, time::Duration};
@@ -29,7 +29,7 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 }
 
 fn report(inner: &Inner, error: &LoadError) {
-    tracing::error!(%error, "verifying the log failed");
+    tracing::error!(error = %causes(&error), "verifying the log failed");
     if !matches!(error, LoadError::Store(store) if store.fault().is_none()) {
         inner.health.fail(error.not_ready());
     }

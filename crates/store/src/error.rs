@@ -6,6 +6,23 @@ use charter_events::Offset;
 /// An error of a database, as a source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
+/// An error with its causes, in one line, for a log: of each the first line, and nothing twice. Errors of a store hold
+/// no secrets.
+pub fn causes(error: &dyn std::error::Error) -> String {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let mut told = first_line(error.to_string());
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let line = first_line(cause.to_string());
+        if !told.ends_with(&line) {
+            told.push_str(": ");
+            told.push_str(&line);
+        }
+        source = cause.source();
+    }
+    told
+}
+
 /// Why something could not be kept or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -59,6 +76,15 @@ pub enum StoreError {
         #[source]
         source: Option<BoxError>,
     },
+    /// The folder of snapshots can't be made or written to.
+    #[error("snapshots can't be written to `{folder}`")]
+    Snapshots {
+        /// The folder.
+        folder: String,
+        /// What the file system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// No space left; nothing of the append was kept.
     #[error("the store is full: no space is left on its disk")]
     Full,
@@ -84,6 +110,7 @@ impl StoreError {
             Self::NeedsMigration { .. } => "store_needs_migration",
             Self::InUse(_) => "store_in_use",
             Self::NotAStore { .. } => "not_a_store",
+            Self::Snapshots { .. } => "snapshots_unwritable",
             Self::Full => "store_full",
             Self::ReadOnly => "store_read_only",
             Self::Refused(_) => "store_refused",
@@ -158,4 +185,21 @@ pub enum What {
     /// The database file itself is damaged.
     #[error("the database file is damaged: {0}")]
     File(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn an_error_is_told_with_its_causes_in_one_line_and_nothing_twice() {
+        let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "127.0.0.1:5432: refused\nhint");
+        let away = StoreError::unavailable("reading the head", refused());
+        assert_eq!(causes(&away), "the store is unavailable: reading the head: 127.0.0.1:5432: refused");
+        let twice = StoreError::unavailable("reading", io::Error::other("reading"));
+        assert_eq!(causes(&twice), "the store is unavailable: reading");
+        let alone = StoreError::Unavailable { what: "reading", source: None };
+        assert_eq!(causes(&alone), "the store is unavailable: reading");
+    }
 }

@@ -19,7 +19,7 @@ pub mod snapshot_files;
 pub mod verify;
 
 pub use chain::{Chain, ChainError};
-pub use error::{BoxError, Fault, StoreError, What};
+pub use error::{BoxError, Fault, StoreError, What, causes};
 pub use limits::*;
 pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
 pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};

@@ -44,16 +44,32 @@ pub struct SnapshotFiles {
 }
 
 impl SnapshotFiles {
-    /// Snapshots in this folder; it is made when the first one is saved.
+    /// Snapshots in this folder; it is made when it is first needed.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into() }
+    }
+
+    /// Makes the folder if need be, and tries whether a file can be made in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Snapshots`].
+    pub fn try_folder(&self) -> Result<(), StoreError> {
+        let attempt = self.dir.join(format!("{:020}{UNFINISHED}", 0));
+        make_dir(&self.dir)
+            .and_then(|()| create_private(&attempt))
+            .and_then(|_| fs::remove_file(&attempt))
+            .map_err(|source| self.unwritable(source))
+    }
+
+    fn unwritable(&self, source: io::Error) -> StoreError {
+        StoreError::Snapshots { folder: self.dir.display().to_string(), source }
     }
 
     /// Saves as [`SnapshotStore::save`](crate::SnapshotStore::save) says, off the async threads.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for a header that could never be loaded, [`StoreError::Full`],
-    /// [`StoreError::Unavailable`].
+    /// [`StoreError::Snapshots`].
     pub async fn save(&self, snapshot: Snapshot) -> Result<(), StoreError> {
         if snapshot.header.code_version.len() > CODE_VERSION_BYTES_MAX
             || snapshot.header.offset == Offset::ZERO
@@ -63,7 +79,7 @@ impl SnapshotFiles {
         let files = self.clone();
         blocking(move || files.write(&snapshot)).await?.map_err(|source| match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
-            _ => StoreError::unavailable("writing a snapshot", source),
+            _ => self.unwritable(source),
         })
     }
 

@@ -3,7 +3,7 @@
 
 use charter_events::Offset;
 use charter_store::{
-    LogStore, MemoryStore, SNAPSHOTS_KEPT, Snapshot, SnapshotHeader, StoreError, Wanted,
+    LogStore, MemoryStore, SNAPSHOTS_KEPT, Snapshot, SnapshotHeader, StoreError, Wanted, causes,
     conformance::append_one, snapshot_files::SnapshotFiles,
 };
 use std::{fs, path::PathBuf};
@@ -105,4 +105,19 @@ async fn only_the_owner_can_read_them() {
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&setting.dir.path().join("snapshots")), 0o700);
     assert_eq!(mode(&setting.paths()[0]), 0o600);
+}
+
+#[tokio::test]
+async fn a_folder_that_can_not_be_written_to_is_named_with_the_reason() {
+    let (setting, snapshots) = setting().await;
+    let folder = setting.dir.path().join("a-file").join("snapshots");
+    fs::write(setting.dir.path().join("a-file"), "in the way").unwrap();
+    let files = SnapshotFiles::new(&folder);
+    for error in [files.try_folder().unwrap_err(), files.save(snapshots[0].clone()).await.unwrap_err()] {
+        let told = causes(&error);
+        assert!(told.contains(&folder.display().to_string()) && told.contains("os error"), "{told}");
+    }
+    let before = setting.paths();
+    setting.files.try_folder().unwrap();
+    assert_eq!(setting.paths(), before);
 }

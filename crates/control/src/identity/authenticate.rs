@@ -5,7 +5,7 @@ use super::{SECRET_BYTES, SESSION_PREFIX, TOKEN_PREFIX, hash_of};
 use crate::control::{Control, Inner};
 use charter_events::{Offset, Pattern, SessionId, Timestamp, TokenId, UserId};
 use charter_policy::{Caller, Policy};
-use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite};
+use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite, causes};
 use std::{
     collections::HashMap,
     sync::{
@@ -156,7 +156,7 @@ impl Control {
                 Err(AuthError::Unknown)
             }
             Err(error) => {
-                tracing::error!(%error, "a credential can't be looked up");
+                tracing::error!(error = %causes(&error), "a credential can't be looked up");
                 Err(AuthError::Unavailable)
             }
         }
@@ -166,7 +166,7 @@ impl Control {
     /// itself may not be known here.
     async fn reached(&self, known: Known) -> Result<Known, AuthError> {
         if let Err(error) = self.at_least(known.row.began).await {
-            tracing::warn!(%error, "a credential began at a version that does not come");
+            tracing::warn!(error = %causes(&error), "a credential began at a version that does not come");
             return Err(AuthError::Unavailable);
         }
         Ok(known)
@@ -280,7 +280,7 @@ pub(crate) async fn flush_last_uses(inner: &Inner) {
         .collect();
     for some in uses.chunks(USES_WRITTEN_MAX) {
         if let Err(error) = inner.store.write_secrets(some).await {
-            return tracing::warn!(%error, "last uses of credentials were not written");
+            return tracing::warn!(error = %causes(&error), "last uses of credentials were not written");
         }
     }
 }

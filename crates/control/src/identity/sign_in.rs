@@ -5,7 +5,7 @@ use crate::{control::Control, request::RequestMeta, secret::SecretText};
 use charter_commands::EndSession;
 use charter_events::{SessionId, Timestamp, UserId, Via};
 use charter_policy::{Caller, Policy};
-use charter_store::{CredentialKind, CredentialRow, SecretWrite, StoreError};
+use charter_store::{CredentialKind, CredentialRow, SecretWrite, StoreError, causes};
 use uuid::Uuid;
 
 /// How many sessions a user has at once; a further one ends the oldest.
@@ -30,7 +30,7 @@ pub enum SignInError {
 
 impl From<StoreError> for SignInError {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a sign-in failed");
+        tracing::error!(error = %causes(&error), "a sign-in failed");
         Self::Unavailable
     }
 }
@@ -134,7 +134,7 @@ impl Control {
             let command = EndSession { session: SessionId::new(row.id), user, expires_at };
             let ended = self.end(Caller::of(user), command, RequestMeta::new(Via::System)).await;
             ended.map_err(|error| {
-                tracing::error!(%error, "the oldest session could not be ended");
+                tracing::error!(error = %causes(&error), "the oldest session could not be ended");
                 SignInError::Unavailable
             })?;
         }

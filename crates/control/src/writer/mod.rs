@@ -103,6 +103,14 @@ pub(crate) async fn catch_up(inner: &Inner) {
     }
 }
 
+/// Shows the counters from the start on: one that is absent until it is first used can't be watched.
+pub(crate) fn show_counters() {
+    for outcome in ["accepted", "repeated", "refused", "unavailable"] {
+        metrics::counter!("charter_commands_total", "outcome" => outcome).increment(0);
+    }
+    metrics::counter!("charter_lock_timeouts_total").increment(0);
+}
+
 /// Refuses on the published policy what it refuses anyway, so that an expensive guard holds up no writer. A refusal
 /// counts only if the policy stands at the head of the log, and the request can't be a repeat that was accepted before.
 pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {

@@ -3,7 +3,7 @@
 use super::{Asked, Job, Jobs, batch::Stage, follow};
 use crate::{control::Inner, error::CommandError, health::NotReady, load::LoadError, tick::Tick};
 use charter_events::Head;
-use charter_store::{Append, StoreError};
+use charter_store::{Append, StoreError, causes};
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration, time::Instant};
 use tokio::{sync::oneshot, time::timeout};
 
@@ -210,7 +210,7 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
             "the log is damaged"
         }
         Failed::Store(error) => {
-            tracing::error!(%error, code = error.code(), "the store took no write");
+            tracing::error!(error = %causes(&error), code = error.code(), "the store took no write");
             // A batch that is refused says nothing about whether the store can be reached.
             if !matches!(error, StoreError::Refused(_) | StoreError::HeadMoved { .. }) {
                 doubt_the_store(inner);
@@ -219,7 +219,7 @@ fn note(inner: &Inner, failed: &Failed) -> &'static str {
         }
         Failed::Load(error) => {
             let reason = error.not_ready();
-            tracing::error!(%error, "what others appended can't be read");
+            tracing::error!(error = %causes(&error), "what others appended can't be read");
             inner.health.fail(reason);
             reason.reason()
         }
@@ -315,7 +315,7 @@ async fn commit(inner: &Arc<Inner>, append: Box<dyn Append>, staged: Option<Head
         (Err(error), None) => Err(Failed::Store(error)),
         (Err(error), Some(staged)) => match follow::is_in_log(inner, &staged).await {
             Ok(true) => {
-                tracing::warn!(%error, "a commit reported an error and took effect");
+                tracing::warn!(error = %causes(&error), "a commit reported an error and took effect");
                 Ok(())
             }
             Ok(false) => Err(Failed::Store(error)),
