@@ -11,7 +11,7 @@ mod voice;
 
 use crate::{Bus, BusError, Fork};
 use charter_events::{LogId, Offset};
-use charter_store::{Leadership, Store, Task};
+use charter_store::{Leadership, Store, Task, causes};
 use session::{Session, Trouble};
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::sleep};
@@ -119,8 +119,8 @@ impl Publisher {
                     }
                     voice.quit();
                 }
-                Ok(None) => {}
-                Err(error) => voice.say(&error, error.code()),
+                Ok(None) => voice.other_leads(),
+                Err(error) => voice.say(&causes(&error), error.code()),
             }
             sleep(self.options.lead_every).await;
         }
@@ -155,7 +155,7 @@ impl Publisher {
             Trouble::Look => return None,
             Trouble::Unclear(_) if failures < 2 => return None,
             Trouble::Unclear(error) => voice.say(&error, error.code()),
-            Trouble::Store(error) => voice.say(&error, error.code()),
+            Trouble::Store(error) => voice.say(&causes(&error), error.code()),
             Trouble::Unpublishable(offset, error) => {
                 voice.say(
                     &format!("the event at offset {offset} can't be published: {error}"),

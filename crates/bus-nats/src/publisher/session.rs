@@ -106,7 +106,11 @@ impl<'a> Session<'a> {
         let last = info.state.last_sequence;
         let first = if self.doubtful { last.saturating_sub(DOUBTFUL_MESSAGES).max(1) } else { last.max(1) };
         if let Some(differs) = self.difference(first, last).await? {
-            return Err(BusError::Fork(self.fork(differs).await?).into());
+            let fork = self.fork(differs).await?;
+            // all from there on is not published, whatever the stream holds
+            let same = Offset::new(fork.offset.get().saturating_sub(1)).unwrap_or(Offset::ZERO);
+            self.position.send_replace(Some(same));
+            return Err(BusError::Fork(fork).into());
         }
         let lacking = last.saturating_sub(info.state.messages);
         if lacking > self.lacking {

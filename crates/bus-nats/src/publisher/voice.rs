@@ -12,8 +12,10 @@ pub(super) struct Voice<'a> {
 impl<'a> Voice<'a> {
     pub(super) fn new(alarm: &'a (dyn Fn(Option<Fork>) + Send + Sync)) -> Self {
         metrics::gauge!("charter_stream_forked").set(0.0);
-        metrics::gauge!("charter_publisher_leads").set(0.0);
-        Self { alarm, forked: None, said: None }
+        metrics::counter!("charter_published_events_total").increment(0);
+        let voice = Self { alarm, forked: None, said: None };
+        voice.leads_not();
+        voice
     }
 
     /// Something keeps the log from being published, for now.
@@ -35,6 +37,13 @@ impl<'a> Voice<'a> {
         }
     }
 
+    /// Another server publishes: whatever was in the way here is in nobody's.
+    pub(super) fn other_leads(&mut self) {
+        if self.said.take().is_some() {
+            tracing::info!("another server publishes the log");
+        }
+    }
+
     /// The log is being published.
     pub(super) fn well(&mut self) {
         if self.said.take().is_some() {
@@ -44,7 +53,17 @@ impl<'a> Voice<'a> {
 
     /// Somebody else publishes from now on, or nobody: what was found here says nothing any more.
     pub(super) fn quit(&mut self) {
-        self.calm();
+        if let Some(fork) = self.forked.take() {
+            tracing::warn!(
+                stream = fork.stream,
+                "this server publishes no longer; it leaves another history in the stream"
+            );
+            self.lift_alarm();
+        }
+        self.leads_not();
+    }
+
+    fn leads_not(&self) {
         metrics::gauge!("charter_publisher_leads").set(0.0);
         metrics::gauge!("charter_publish_lag_events").set(0.0);
         metrics::gauge!("charter_publish_lag_seconds").set(0.0);
@@ -54,8 +73,12 @@ impl<'a> Voice<'a> {
     pub(super) fn calm(&mut self) {
         if let Some(fork) = self.forked.take() {
             tracing::info!(stream = fork.stream, "the alarm about two histories is over");
-            metrics::gauge!("charter_stream_forked").set(0.0);
-            (self.alarm)(None);
+            self.lift_alarm();
         }
+    }
+
+    fn lift_alarm(&self) {
+        metrics::gauge!("charter_stream_forked").set(0.0);
+        (self.alarm)(None);
     }
 }

@@ -79,6 +79,7 @@ async fn a_fork_and_a_gap_are_told() {
 
     let running = Running::start(&bus, &ours, quick()).await;
     until_value(&told, "charter_stream_forked", 1.0).await;
+    until_value(&told, "charter_publish_lag_events", 10.0).await;
     admin(&nats.url()).await.delete_stream(stream_name(LOG)).await.unwrap();
     until_value(&told, "charter_stream_forked", 0.0).await;
     running.stop().await;
