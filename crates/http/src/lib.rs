@@ -88,6 +88,8 @@ pub(crate) struct App {
 
 impl App {
     fn new(control: Control, config: HttpConfig, document: Arc<str>) -> Self {
+        // Shown from the start on; several may be counted together.
+        metrics::gauge!("charter_http_event_streams").increment(0.0);
         let room = config.requests_at_once_max;
         Self {
             control,

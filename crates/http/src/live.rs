@@ -17,6 +17,7 @@ use axum::{
 use charter_control::{Authenticated, Control, Freshness};
 use charter_events::{EventJson, Offset, PermissionKey, Scope, StoredEvent};
 use charter_policy::{AccessControl, Caller};
+use charter_store::causes;
 use futures_util::stream;
 use std::{convert::Infallible, io::Write, sync::Arc, time::Duration};
 use tokio::{
@@ -130,7 +131,7 @@ impl Live {
             return Ok(Vec::new());
         }
         let events = self.control.events(self.after, limit).await.map_err(|error| {
-            tracing::error!(%error, "a stream of events can't be read on");
+            tracing::error!(error = %causes(&error), "a stream of events can't be read on");
             "the store can't be reached"
         })?;
         let mut page = Vec::new();

@@ -8,7 +8,7 @@ use axum::{
 use charter_commands::{Class, Refusal};
 use charter_control::{AuthError, CommandError, IdentityError, SignInError, VersionNotReached};
 use charter_policy::AccessError;
-use charter_store::StoreError;
+use charter_store::{StoreError, causes};
 
 /// How long a client should wait before it asks again, in seconds.
 const RETRY_SECONDS: &str = "1";
@@ -319,7 +319,7 @@ impl From<VersionNotReached> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "the store did not answer");
+        tracing::error!(error = %causes(&error), "the store did not answer");
         Self::overloaded("unavailable", "the store can't be reached")
     }
 }

@@ -142,6 +142,9 @@ struct Line {
     id: HeaderValue,
 }
 
+/// What machines ask all the time: told only when it fails.
+const POLLED: [&str; 4] = ["/healthz", "/readyz", "/metrics", "/api/v1/log"];
+
 /// The method as logs and metrics name it. A client may make up any number of others: they are all one.
 fn known(method: &Method) -> &'static str {
     match *method {
@@ -183,17 +186,26 @@ impl Line {
         let seconds = began.elapsed().as_secs_f64();
         let user = response.extensions().get::<LoggedUser>().map(|user| user.0.to_string());
         let code = response.extensions().get::<ProblemCode>().map(|code| code.0);
-        tracing::info!(
-            target: "charter::access",
-            method = %self.method,
-            path = %self.path,
-            status,
-            code,
-            user,
-            request_id = self.id.to_str().unwrap_or_default(),
-            milliseconds = seconds * 1_000.0,
-            "answered"
-        );
+        macro_rules! tell {
+            ($at:ident) => {
+                tracing::$at!(
+                    target: "charter::access",
+                    method = %self.method,
+                    path = %self.path,
+                    status,
+                    code,
+                    user,
+                    request_id = self.id.to_str().unwrap_or_default(),
+                    milliseconds = (seconds * 1_000_000.0).round() / 1_000.0,
+                    "answered"
+                )
+            };
+        }
+        if response.status().is_success() && POLLED.contains(&self.route.as_str()) {
+            tell!(debug);
+        } else {
+            tell!(info);
+        }
         let labels =
             [("method", self.method.to_owned()), ("route", self.route), ("status", status.to_string())];
         metrics::counter!("charter_http_requests_total", &labels).increment(1);

@@ -61,6 +61,18 @@ impl Params {
             .transpose()
     }
 
+    /// A whole number, none below 0.
+    ///
+    /// # Errors
+    /// 400 naming the parameter, when it is none or too large.
+    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        match text.parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(Problem::invalid_parameter(name, "it takes a whole number from 0 on")),
+        }
+    }
+
     /// One of several words.
     ///
     /// # Errors
@@ -108,7 +120,7 @@ mod tests {
     #[test]
     fn only_the_named_parameters_are_taken_and_each_once() {
         let params = Params::parse(Some("limit=5&type=a%2Fb+c"), &["limit", "type"]).unwrap();
-        assert_eq!((params.text("type"), params.get::<u16>("limit").unwrap()), (Some("a/b c"), Some(5)));
+        assert_eq!((params.text("type"), params.number::<u16>("limit").unwrap()), (Some("a/b c"), Some(5)));
         for (query, code) in [
             ("as_of=5", "unsupported_parameter"),
             ("limit=1&limit=2", "invalid_parameter"),
@@ -117,6 +129,15 @@ mod tests {
             ("type=%ff", "malformed"),
         ] {
             assert_eq!(Params::parse(Some(query), &["limit", "type"]).unwrap_err().code(), code, "{query}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_in_words_of_the_api() {
+        for text in ["abc", "-1", "1.5", "", "99999"] {
+            let params = Params::parse(Some(&format!("after={text}")), &["after"]).unwrap();
+            let told = format!("{:?}", params.number::<u16>("after").unwrap_err());
+            assert!(told.contains("whole number"), "{told}");
         }
     }
 

@@ -34,9 +34,9 @@ const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
         (String = "application/x-ndjson"), (String = "text/event-stream")))))]
 pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Problem> {
     ask.require(live::KEY, Scope::Global)?;
-    let after = ask.params.get::<u64>("after")?.unwrap_or(0);
+    let after = ask.params.number::<u64>("after")?.unwrap_or(0);
     let after = Offset::new(after).ok_or_else(|| Problem::invalid_parameter("after", "it is no offset"))?;
-    let limit = ask.params.get::<usize>("limit")?;
+    let limit = ask.params.number::<usize>("limit")?;
     if wants_stream(&ask.headers) {
         if limit.is_some() {
             return Err(Problem::invalid_parameter("limit", "a live stream has none"));

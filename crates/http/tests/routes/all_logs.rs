@@ -53,6 +53,25 @@ async fn a_request_is_one_line_with_who_what_and_how_it_ended() {
 }
 
 #[tokio::test]
+async fn what_machines_ask_all_the_time_is_told_at_debug_unless_it_fails() {
+    let api = Api::new().await;
+    let (log, _guard) = captured();
+    for path in ["/log", "/users"] {
+        api.admin("GET", path, Value::Null).await.ok(200);
+    }
+    api.call("GET", "/log").send().await.ok(401);
+    let text = log.text();
+    let levels: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("charter::access"))
+        .map(|line| line.split_whitespace().nth(1).unwrap())
+        .collect();
+    assert_eq!(levels, ["DEBUG", "INFO", "INFO"], "{text}");
+    let took = text.split("milliseconds=").nth(1).unwrap().split_whitespace().next().unwrap();
+    assert!(took.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 3), "{took}");
+}
+
+#[tokio::test]
 async fn of_a_path_no_name_and_no_secret_is_logged_and_of_a_method_no_made_up_one() {
     let api = Api::new().await;
     let (log, _guard) = captured();
