@@ -5,14 +5,16 @@ use crate::{
     error::{FollowerError, Stopped},
     shared::Shared,
 };
-use charter_events::Head;
+use charter_events::{Head, Offset};
 use std::time::{Duration, Instant};
-use tokio::time::{Instant as At, MissedTickBehavior, interval, interval_at, timeout};
+use tokio::time::{Instant as At, MissedTickBehavior, interval, interval_at, sleep, timeout};
 
 /// How long the server has to say where its log ends, where something else goes on meanwhile.
 pub(crate) const CHECK_MAX: Duration = Duration::from_secs(2);
 /// How long what the server has may be on its way here before it is read.
 const ON_ITS_WAY_MAX: Duration = Duration::from_millis(500);
+/// How often it is then read.
+const READS_MAX: u32 = 10;
 /// The longest time between checks.
 const CHECK_EVERY_MAX: Duration = Duration::from_secs(3_600);
 /// How often it is told how old the answers may be.
@@ -50,10 +52,22 @@ impl Shared {
     /// Asks the server where its log ends, reads what is missing here, and notes that this is the server's state.
     pub(crate) async fn check(&self, wait: Duration) -> Result<(), FollowerError> {
         let learnt = self.learn_head(wait).await?;
-        if self.at().offset < learnt.head.offset {
-            self.catch_up(Some(learnt.head.offset)).await?;
-        }
+        self.read_to(learnt.head.offset).await?;
         self.confirm(&learnt);
+        Ok(())
+    }
+
+    /// Reads up to where the server's log ends. It may have said so a moment before it shows the events there.
+    async fn read_to(&self, end: Offset) -> Result<(), FollowerError> {
+        for _ in 0..READS_MAX {
+            if self.version() >= end {
+                break;
+            }
+            self.catch_up(Some(end)).await?;
+            if self.version() < end {
+                sleep(ON_ITS_WAY_MAX / READS_MAX).await;
+            }
+        }
         Ok(())
     }
 
@@ -85,9 +99,7 @@ impl Shared {
         let kept_up = self.at().offset >= end
             || timeout(ON_ITS_WAY_MAX, versions.wait_for(|version| *version >= end)).await.is_ok();
         self.silent_checks.send_modify(|count| *count = if kept_up { 0 } else { count.saturating_add(1) });
-        if !kept_up {
-            self.catch_up(Some(end)).await?;
-        }
+        self.read_to(end).await?;
         self.confirm(&learnt);
         Ok(())
     }

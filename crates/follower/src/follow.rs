@@ -171,7 +171,7 @@ async fn consume(
                     Some(away_for) if away_for > STREAM_AWAY_MAX => {
                         return away(trouble.as_deref().unwrap_or("it can't be read"));
                     }
-                    None if began.elapsed() > WORKS_AFTER => backoff.reset(),
+                    None if began.elapsed() > WORKS_AFTER && *shared.silent_checks.borrow() == 0 => backoff.reset(),
                     _ => {}
                 }
                 shared.stream_trouble(trouble);

@@ -36,7 +36,8 @@ impl Freshness {
     /// The state here was the server's at that moment, or so long before as the server itself had been cut off.
     pub(crate) fn confirm(&self, asked: Instant, stale: Duration) {
         let as_of = millis(asked.saturating_duration_since(self.began)).saturating_sub(millis(stale));
-        self.as_of.fetch_max(as_of, Ordering::Relaxed);
+        // whoever sees it confirmed sees the state that was
+        self.as_of.fetch_max(as_of, Ordering::Release);
     }
 
     /// The first reason to stop is the one that counts; whether this was it.
@@ -51,7 +52,7 @@ impl Freshness {
     /// How old the answers may be.
     pub(crate) fn age(&self) -> Duration {
         let now = millis(self.began.elapsed());
-        let age = now.saturating_sub(self.as_of.load(Ordering::Relaxed));
+        let age = now.saturating_sub(self.as_of.load(Ordering::Acquire));
         Duration::from_millis(u64::try_from(age).unwrap_or(0))
     }
 

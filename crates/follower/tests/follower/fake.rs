@@ -40,6 +40,8 @@ pub(crate) struct Shown {
     pub(crate) cut: bool,
     /// There is no place among the streams.
     pub(crate) full: bool,
+    /// So many pages are empty though there are events.
+    pub(crate) empty_pages: u32,
     /// For how many seconds it says it has been cut off from its store.
     pub(crate) stale: Option<u64>,
 }
@@ -62,6 +64,7 @@ impl Fake {
                 stream: Vec::new(),
                 cut: false,
                 full: false,
+                empty_pages: 0,
                 stale: None,
             })),
             at,
@@ -124,7 +127,12 @@ async fn events(
         return ([("content-type", "text/event-stream")], Body::from_stream(next)).into_response();
     }
     let (after, limit) = (query["after"], query["limit"]);
-    let log = &fake.shown().log;
+    let mut shown = fake.shown();
+    if shown.empty_pages > 0 {
+        shown.empty_pages -= 1;
+        return ([("content-type", "application/x-ndjson")], "").into_response();
+    }
+    let log = &shown.log;
     let page = log.iter().filter(|event| event.offset.get() > after).take(limit as usize);
     let text: String = page.map(|event| line(event) + "\n").collect();
     ([("content-type", "application/x-ndjson")], text).into_response()

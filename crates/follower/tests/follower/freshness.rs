@@ -101,3 +101,12 @@ async fn while_the_server_is_away_nothing_is_decided_after_a_while() {
     until("it decides again", || allowed(&follower, ada) == Ok(true)).await;
     drop(server);
 }
+
+#[tokio::test]
+async fn a_start_waits_a_moment_for_events_the_server_shows_after_it_said_that_they_are_there() {
+    let log = log_of(&users(&["a", "b"]));
+    let fake = Fake::new(log.clone()).await;
+    fake.shown().empty_pages = 3;
+    let follower = Follower::start(fake.config()).await.unwrap();
+    assert_eq!((follower.version().get(), decides(&follower)), (log.len() as u64, Ok(())));
+}

@@ -4,7 +4,7 @@ use crate::{
     fake::{after, changed_in, line},
     faults::suspended,
     nats::World,
-    wait::{LONG, SOON, until},
+    wait::{SOON, until},
 };
 use charter_bus_nats::subject;
 use charter_events::{Event, Head, StoredEvent, UserRegistered};
@@ -45,8 +45,7 @@ fn stranger() -> Event {
 #[tokio::test]
 async fn whatever_is_on_the_stream_the_log_is_followed_on() {
     for what in ["no event", "another history", "an unknown event", "a contradiction"] {
-        // The checks come too late to help.
-        let world = World::with(|config| (config.check_every, config.stale_max) = (LONG, None)).await;
+        let world = World::with(|config| (config.check_every, config.stale_max) = (SOON * 20, None)).await;
         let mut rng = Rng::new(21);
         world.source(Source::Nats).await;
         world.command(&mut rng, 5).await;
