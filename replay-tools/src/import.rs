@@ -48,7 +48,14 @@ pub async fn import(
         progress(Progress { at: verifier.head().offset, end: first.head });
     }
     let head = verifier.head();
-    if !done || (head.offset, head.hash) != (first.head, first.head_hash) {
+    let is_whole = (head.offset, head.hash) == (first.head, first.head_hash);
+    if !done && is_whole {
+        return Err(ToolError::OtherLog(format!(
+            "the store ends at offset {}, beyond this file, which ends at {}",
+            begun.offset, head.offset
+        )));
+    }
+    if !is_whole {
         return Err(
             lines.wrong(format!("the file ends at offset {}, not at {} as it says", head.offset, first.head))
         );

@@ -117,6 +117,18 @@ async fn a_store_that_holds_something_else_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_whole_file_that_ends_before_the_store_does_is_told_from_a_cut_one() {
+    let store = log().await;
+    let (text, head) = (exported(&store).await, store.head().await.unwrap().offset.get());
+    charter_store::conformance::append_one(&store, 1).await;
+    let refused = import_text(&store, &text).await.unwrap_err();
+    let expected = format!("the store ends at offset {}, beyond this file, which ends at {head}", head + 1);
+    assert!(matches!(&refused, ToolError::OtherLog(why) if *why == expected), "{refused}");
+    let cut = text.lines().take(10).map(|line| format!("{line}\n")).collect::<String>();
+    assert!(matches!(import_text(&store, &cut).await.unwrap_err(), ToolError::Line { .. }));
+}
+
+#[tokio::test]
 async fn verify_folds_what_it_checks_and_names_what_can_not_be_replayed() {
     let store = MemoryStore::default();
     let head = store.head().await.unwrap();
