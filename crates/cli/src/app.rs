@@ -7,6 +7,7 @@ use crate::{
     output::{Format, Out, Shape},
 };
 use charter_http::dto::Secret;
+use clap::builder::TypedValueParser;
 use std::{
     io::{self, BufRead, IsTerminal, Read},
     path::PathBuf,
@@ -31,7 +32,7 @@ pub(crate) struct Globals {
     #[arg(long, global = true, env = "CHARTER_SERVER", value_name = "URL")]
     pub(crate) server: Option<String>,
     /// A file that holds an API token; `CHARTER_TOKEN` holds the token itself
-    #[arg(long, global = true, env = "CHARTER_TOKEN_FILE", value_name = "FILE")]
+    #[arg(long, global = true, env = "CHARTER_TOKEN_FILE", value_name = "FILE", value_parser = path_or_empty())]
     pub(crate) token_file: Option<PathBuf>,
     /// Why you do this: recorded with what you change
     #[arg(long, global = true, value_name = "TEXT")]
@@ -55,6 +56,8 @@ pub(crate) struct Target {
     pub(crate) server: String,
     /// What authenticates.
     pub(crate) secret: Option<Secret>,
+    /// That the context's sign-in is kept from a server it is not for.
+    held_back: Option<String>,
 }
 
 impl App {
@@ -91,16 +94,21 @@ impl App {
             self.globals.server.as_deref().map_or(home.as_str(), |s| s.trim_end_matches('/')).to_owned();
         let kept = context.filter(|_| server == home).and_then(|c| c.secret.clone());
         let secret = match &self.globals.token_file {
-            Some(file) => Some(secret_from_file(file)?),
-            None => std::env::var("CHARTER_TOKEN").ok().filter(|t| !t.is_empty()).map(Secret::new).or(kept),
+            Some(file) if !file.as_os_str().is_empty() => Some(secret_from_file(file)?),
+            _ => std::env::var("CHARTER_TOKEN").ok().filter(|t| !t.is_empty()).map(Secret::new).or(kept),
         };
-        Ok(Target { context: name, server, secret })
+        let elsewhere = secret.is_none() && context.is_some_and(|c| c.secret.is_some());
+        let held_back = elsewhere.then(|| {
+            format!("the sign-in of the context `{name}` is for {home}, and is not sent to {server}")
+        });
+        Ok(Target { context: name, server, secret, held_back })
     }
 
     /// A client of the server in use, signed in if anybody is.
     pub(crate) fn client(&self) -> Outcome<Client> {
         let target = self.target()?;
-        Client::new(target.server, target.secret, self.globals.reason.clone())
+        let client = Client::new(target.server, target.secret, self.globals.reason.clone())?;
+        Ok(client.held_back(target.held_back))
     }
 
     /// Tells what became of a thing: a note for people, the thing itself in the other formats.
@@ -168,6 +176,11 @@ impl App {
         }
         Ok(Secret::new(text))
     }
+}
+
+/// Reads a path; an empty one, as of a variable that is set to nothing, is let through and counts as none.
+pub(crate) fn path_or_empty() -> impl TypedValueParser<Value = PathBuf> {
+    clap::builder::OsStringValueParser::new().map(PathBuf::from)
 }
 
 fn secret_from_file(path: &std::path::Path) -> Outcome<Secret> {

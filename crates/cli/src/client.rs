@@ -1,12 +1,21 @@
 //! The HTTP client: sends requests of the native API, turns problem documents into failures, follows cursors.
 //! Knows the API's conventions, not its routes.
 
-use crate::exit::{Doing, Exit, Failure, Outcome, chain};
+use crate::{
+    exit::{Doing, Exit, Failure, Outcome, chain},
+    output::to_stderr,
+};
 use charter_http::dto::Secret;
 use reqwest::{Method, Response, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 /// How long one request may take, in seconds.
 const REQUEST_SECONDS_MAX: u64 = 60;
@@ -14,6 +23,8 @@ const REQUEST_SECONDS_MAX: u64 = 60;
 const CONNECT_SECONDS_MAX: u64 = 5;
 /// The most rows one page holds.
 const PAGE_ROWS_MAX: usize = 500;
+/// The header of an answer that may be outdated: for how many seconds the server has been without its database.
+const POLICY_STALE: &str = "policy-stale";
 /// The largest answer read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -24,6 +35,9 @@ pub(crate) struct Client {
     server: String,
     secret: Option<Secret>,
     reason: Option<String>,
+    /// Why nobody is signed in although somebody is elsewhere.
+    held_back: Option<String>,
+    told_stale: Arc<AtomicBool>,
 }
 
 /// What a server answered.
@@ -70,7 +84,12 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .build()?;
-        Ok(Self { http, server, secret, reason })
+        Ok(Self { http, server, secret, reason, held_back: None, told_stale: Arc::default() })
+    }
+
+    /// The same; to whom it is refused for want of a sign-in, this is told too.
+    pub(crate) fn held_back(self, why: Option<String>) -> Self {
+        Self { held_back: why, ..self }
     }
 
     /// The server's address.
@@ -92,6 +111,7 @@ impl Client {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
+        self.tell_stale(&response);
         let bytes = read(response).await.map_err(|error| self.unreachable(&error))?;
         String::from_utf8(bytes).doing("read the server's answer")
     }
@@ -164,6 +184,7 @@ impl Client {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
+        self.tell_stale(&response);
         let etag = response.headers().get(header::ETAG).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let bytes = read(response).await.map_err(|error| self.unreachable(&error))?;
         let body = if bytes.is_empty() {
@@ -185,7 +206,21 @@ impl Client {
         let status = response.status();
         let bytes = read(response).await.unwrap_or_default();
         let problem: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        failure_of(status, &problem)
+        let failure = failure_of(status, &problem);
+        match &self.held_back {
+            Some(why) if status == StatusCode::UNAUTHORIZED => failure.hint(why),
+            _ => failure,
+        }
+    }
+
+    /// Tells once when an answer is of a server that lost its database.
+    fn tell_stale(&self, response: &Response) {
+        let seconds = response.headers().get(POLICY_STALE).and_then(|value| value.to_str().ok());
+        if let Some(seconds) = seconds
+            && !self.told_stale.swap(true, Ordering::Relaxed)
+        {
+            to_stderr(&format!("The server can't reach its database: this was so {seconds} seconds ago."));
+        }
     }
 }
 

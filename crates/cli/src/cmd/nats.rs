@@ -1,9 +1,15 @@
 //! Which NATS servers the log is published on, as the command line names them, and the check that they can be used.
 
 use super::store::Hidden;
-use crate::exit::{Failure, Outcome, chain};
+use crate::{
+    app::path_or_empty,
+    exit::{Failure, Outcome, chain},
+};
 use charter_bus_nats::{Bus, BusError, InvalidNatsUrl, NatsConfig, connect, connect_later};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
+
+/// How long a start waits for the bus before it goes on without it, in seconds.
+const FIRST_TRY_SECONDS_MAX: u64 = 3;
 
 /// Which bus.
 #[derive(Debug, Clone, clap::Args)]
@@ -14,7 +20,7 @@ pub(crate) struct NatsArgs {
     #[arg(long, env = "CHARTER_NATS_URL", hide_env_values = true, value_name = "URL")]
     nats_url: Option<Hidden>,
     /// A file with a NATS user's credentials, as `nsc` writes it
-    #[arg(long, env = "CHARTER_NATS_CREDENTIALS", value_name = "FILE")]
+    #[arg(long, env = "CHARTER_NATS_CREDENTIALS", value_name = "FILE", value_parser = path_or_empty())]
     nats_credentials: Option<PathBuf>,
     /// How many servers of a NATS cluster keep each message
     #[arg(long, env = "CHARTER_NATS_REPLICAS", value_name = "COUNT", default_value_t = 1)]
@@ -30,7 +36,7 @@ impl NatsArgs {
             Failure::error(chain(&error)).hint("correct `CHARTER_NATS_URL`, or the flag given instead")
         })?;
         Ok(Some(NatsConfig {
-            credentials_file: self.nats_credentials.clone(),
+            credentials_file: self.nats_credentials.clone().filter(|path| !path.as_os_str().is_empty()),
             replicas: usize::from(self.nats_replicas),
             ..NatsConfig::new(url, name)
         }))
@@ -42,7 +48,12 @@ impl NatsArgs {
 ///
 /// JetStream that is missing counts as passing once the log has begun: it takes itself away when its disk is full.
 pub(crate) async fn bus(config: &NatsConfig, log_is_new: bool) -> Outcome<(Bus, Option<BusError>)> {
-    match connect(config).await {
+    let first = tokio::time::timeout(Duration::from_secs(FIRST_TRY_SECONDS_MAX), connect(config)).await;
+    let first = first.unwrap_or_else(|_| {
+        let why = format!("no answer as of NATS in {FIRST_TRY_SECONDS_MAX} s");
+        Err(BusError::Away { url: config.url.to_string(), why })
+    });
+    match first {
         Ok(bus) => Ok((bus, None)),
         Err(error) if must_be_put_right(&error, log_is_new) => Err(Failure::error(chain(&error))),
         Err(error) => Ok((connect_later(config).await?, Some(error))),

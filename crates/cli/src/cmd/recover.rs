@@ -2,6 +2,7 @@
 //! no server may run on a data folder; the log records it as the system's act, by way of the command line.
 
 use super::{
+    common::now,
     schema::{OwnerArgs, bring_up_to_date},
     store::{Access, Place, StoreArgs},
 };
@@ -56,15 +57,26 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     // Nothing but the one command: no setup code, no verification in the background.
     let config = Config { make_setup_code: false, verify_every: None, ..Config::default() };
     let control = Control::start(opened.store.clone(), config).await?.control;
-    let recovered = recover(app, &control, &args, password.map(|p| SecretText::new(p.into_inner()))).await;
+    let password = password.map(|p| SecretText::new(p.into_inner()));
+    let recovered = recover(app, &control, &args, password).await;
     control.shutdown().await;
     opened.close().await;
-    recovered?;
+    let made = recovered?;
+    // On a data folder no server ran.
+    let then = if place.is_shared() { "sign in with" } else { "start the server, then" };
+    app.out.note(&format!("{} {made}: {then} `charter login {}`.", args.username, args.username));
     Ok(Exit::Done)
 }
 
-async fn recover(app: &App, control: &Control, args: &Args, password: Option<SecretText>) -> Outcome<()> {
+/// What became of him, in words.
+async fn recover(
+    app: &App,
+    control: &Control,
+    args: &Args,
+    password: Option<SecretText>,
+) -> Outcome<&'static str> {
     let existing = control.user_by_username(&control.policy(), args.username.as_str());
+    let was_one = existing.is_some_and(|user| control.policy().is_administrator(user, now()));
     if let Some(user) = existing {
         app.out.note(&format!("found the user `{}` ({user})", args.username));
     }
@@ -84,13 +96,11 @@ async fn recover(app: &App, control: &Control, args: &Args, password: Option<Sec
     };
     let meta = RequestMeta { reason: app.reason(), ..RequestMeta::new(Via::Cli) };
     control.recover_administrator(whom, password, meta).await.map_err(|error| refused(&error))?;
-    let made =
-        if existing.is_some() { "is an administrator again" } else { "was created and is an administrator" };
-    app.out.note(&format!(
-        "{} {made}: start the server, then `charter login {}`.",
-        args.username, args.username
-    ));
-    Ok(())
+    Ok(match existing {
+        Some(_) if was_one => "was an administrator already",
+        Some(_) => "is an administrator again",
+        None => "was created and is an administrator",
+    })
 }
 
 fn refused(error: &IdentityError) -> Failure {

@@ -51,7 +51,13 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
         display_name: args.name,
         email: args.email,
     };
-    client.post("/setup", &body).await?;
+    client.post("/setup", &body).await.map_err(|failure| {
+        if failure.message.contains("(wrong_secret)") {
+            failure.hint("of several servers, the code counts that the one printed which started last")
+        } else {
+            failure
+        }
+    })?;
     app.out.note(&format!("{username} is the first administrator of this installation."));
     sign_in(app, &target, username, password).await?;
     Ok(Exit::Done)

@@ -2,6 +2,7 @@
 //! a data folder. Owns what it means to people that a store can't be opened; must not know what is done with one.
 
 use crate::{
+    app::path_or_empty,
     contexts,
     exit::{Doing, Exit, Failure, Outcome, chain},
 };
@@ -38,7 +39,7 @@ impl fmt::Debug for Hidden {
 impl Hidden {
     /// The text, unless it is empty or the word `none`.
     pub(crate) fn given(&self) -> Option<&str> {
-        Some(self.0.as_str()).filter(|text| !text.is_empty() && *text != "none")
+        Some(self.0.as_str()).filter(|text| !text.is_empty() && !text.eq_ignore_ascii_case("none"))
     }
 }
 
@@ -46,7 +47,7 @@ impl Hidden {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct StoreArgs {
     /// The data folder; `charter` in your data folder (XDG_DATA_HOME) when left out
-    #[arg(long, env = "CHARTER_DATA", value_name = "FOLDER")]
+    #[arg(long, env = "CHARTER_DATA", value_name = "FOLDER", value_parser = path_or_empty())]
     data: Option<PathBuf>,
     /// A PostgreSQL database, as postgres://USER:PASSWORD@HOST/NAME, instead of the SQLite file in the data folder;
     /// `none`: the file after all. Other users of this machine see arguments: a password is safer in the variable
@@ -92,7 +93,8 @@ enum Kind {
 impl StoreArgs {
     /// The place meant.
     pub(crate) fn place(&self) -> Outcome<Place> {
-        let data = self.data.clone().map_or_else(contexts::data_folder, Ok);
+        let data = self.data.clone().filter(|path| !path.as_os_str().is_empty());
+        let data = data.map_or_else(contexts::data_folder, Ok);
         let Some(text) = self.database_url.as_ref().and_then(Hidden::given) else {
             return data.map(Place::Folder);
         };
@@ -110,7 +112,14 @@ impl StoreArgs {
 /// Reads the address of a database; the error names where it was given and not what.
 pub(crate) fn database_url(text: &str, variable: &str) -> Outcome<SecretUrl> {
     text.parse().map_err(|error: postgres::UrlError| {
-        Failure::error(chain(&error)).hint(format!("correct `{variable}`, or the flag given instead"))
+        let failure =
+            Failure::error(chain(&error)).hint(format!("correct `{variable}`, or the flag given instead"));
+        match error {
+            postgres::UrlError::Malformed(_) => {
+                failure.hint("in a role or password, write signs by their codes: `/` as `%2F`, `@` as `%40`")
+            }
+            _ => failure,
+        }
     })
 }
 
@@ -129,6 +138,14 @@ impl Place {
         matches!(self, Self::Database { .. })
     }
 
+    /// The SQLite file that is in the data folder of a server on a database: it may hold another history.
+    pub(crate) fn beside(&self) -> Option<PathBuf> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Database { data, .. } => Some(data.join("charter.db")).filter(|file| file.is_file()),
+        }
+    }
+
     /// Opens it. To read, it must exist.
     pub(crate) async fn open(&self, access: Access) -> Outcome<Opened> {
         match self {
@@ -140,7 +157,14 @@ impl Place {
                 };
                 // The folder is made with the first snapshot.
                 let opened = PostgresStore::open(url, &data.join("snapshots"), access).await;
-                let store = opened.map_err(|error| opening(&error))?;
+                let store = opened.map_err(|error| {
+                    let failure = opening(&error);
+                    match error {
+                        StoreError::NeedsMigration { .. } => failure
+                            .hint("`CHARTER_MIGRATION_URL` names the database as its owner, who may do that"),
+                        _ => failure,
+                    }
+                })?;
                 Ok(Opened { store: store.clone(), kind: Kind::Postgres(store) })
             }
         }
@@ -221,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_database_counts_when_there_is_one_and_is_shown_without_its_password() {
-        for none in [None, Some(""), Some("none")] {
+        for none in [None, Some(""), Some("none"), Some("None")] {
             assert!(matches!(args(none).place().unwrap(), Place::Folder(_)), "{none:?}");
         }
         let given = args(Some("postgres://ann:hunter2@db.example:6000/charter"));

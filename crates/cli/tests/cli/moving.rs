@@ -60,6 +60,8 @@ fn moved(home: &Home, from: &Kept<'_>, to: &Kept<'_>, name: &str) {
     let again = to.run(home, &format!("replay import {log} --secrets {secrets}")).done();
     assert!(again.stderr.contains("there already"), "{again:?}");
     assert_eq!(identity(home, from), identity(home, to));
+    let left = std::fs::metadata(to.data.join("charter.db-wal")).map_or(0, |file| file.len());
+    assert_eq!(left, 0, "whoever copies `charter.db` has everything");
 }
 
 #[test]

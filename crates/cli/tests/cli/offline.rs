@@ -155,6 +155,35 @@ fn a_reader_that_had_enough_is_no_error() {
 }
 
 #[test]
+fn an_answer_of_a_server_without_its_database_is_told_once() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 4096];
+        assert!(std::io::Read::read(&mut stream, &mut request).unwrap() > 0);
+        let body = "{\"items\":[]}";
+        let head =
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nPolicy-Stale: 9\r\nContent-Type: application/json";
+        let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+    });
+    let home = Home { server: Some(url), ..Home::new() };
+    let ran = home.run("servers -o json -q");
+    ran.is(0, "[]\n", "The server can't reach its database: this was so 9 seconds ago.\n");
+    server.join().unwrap();
+}
+
+#[test]
+fn variables_set_to_nothing_count_as_unset() {
+    let home = Home::new();
+    let empty = ["CHARTER_DATA", "CHARTER_DATABASE_URL", "CHARTER_NATS_URL", "CHARTER_NATS_CREDENTIALS"];
+    let ran = home.run_in(&empty.map(|name| (name, "")), "doctor");
+    ran.fails(1, "there is no data folder `").fails(1, "share/charter`");
+    home.run_in(&[("CHARTER_TOKEN_FILE", "")], "version").done();
+}
+
+#[test]
 fn a_missing_data_folder_is_named() {
     let home = Home::new();
     for verb in ["doctor", "verify"] {

@@ -73,6 +73,12 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     start_logs(args.log_format, &args.log)?;
+    if let Some(file) = place.beside() {
+        app.out.warn(&format!(
+            "`{}` is there and is not used: everything is in the database {place}.",
+            file.display()
+        ));
+    }
     bring_up_to_date(app, &place, &args.owner).await?;
     let opened = place.open(Access::Server).await?;
     let done = serve(app, &args, &place, &opened, nats.as_ref()).await;
