@@ -3,7 +3,7 @@
 
 use crate::{Access, error::within, url::SecretUrl};
 use sqlx::{ConnectOptions, PgConnection, Row, postgres::PgConnectOptions, raw_sql};
-use std::time::Duration;
+use std::{io, time::Duration};
 
 /// How long to try to connect.
 pub(crate) const CONNECT_SECONDS_MAX: u64 = 2;
@@ -45,6 +45,8 @@ pub(crate) enum For {
 #[derive(Clone)]
 pub(crate) struct Route {
     options: PgConnectOptions,
+    /// Host and port, for errors.
+    server: String,
     /// Whether only the primary will do. A name may lead to another server after a failover: a standby answers, from
     /// a past that nobody bounds.
     primary: bool,
@@ -54,7 +56,8 @@ impl Route {
     /// What the address says of the settings below is overruled.
     pub(crate) fn new(url: &SecretUrl, purpose: For, access: Access) -> Self {
         let options = url.options().application_name("charter").options(settings(purpose, access));
-        Self { options: options.disable_statement_logging(), primary: access == Access::Server }
+        let primary = access == Access::Server;
+        Self { options: options.disable_statement_logging(), server: url.server(), primary }
     }
 
     /// For whoever makes connections by itself.
@@ -62,8 +65,18 @@ impl Route {
         self.options.clone()
     }
 
-    /// A new connection.
+    /// A new connection; when the server can't be reached, the error names it.
     pub(crate) async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
+        self.try_connect().await.map_err(|error| match error {
+            sqlx::Error::Io(io) => {
+                sqlx::Error::Io(io::Error::new(io.kind(), format!("{}: {io}", self.server)))
+            }
+            other => other,
+        })
+    }
+
+    /// The same, for those who name the server themselves.
+    pub(crate) async fn try_connect(&self) -> Result<PgConnection, sqlx::Error> {
         let connecting = async {
             let mut connection = self.options.connect().await?;
             if self.primary {

@@ -8,6 +8,7 @@ use std::{io, time::Duration};
 // SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const DISK_FULL: &str = "53100";
 pub(crate) const NO_RIGHT: &str = "42501";
+pub(crate) const TOO_MANY_CONNECTIONS: &str = "53300";
 /// A trigger of ours refused.
 const RAISED: &str = "P0001";
 /// A prepared statement that no longer fits its tables, or is not there: a new connection prepares it anew.
@@ -24,11 +25,23 @@ pub(crate) fn map(what: &'static str, error: sqlx::Error) -> StoreError {
         _ => match code(&error).map(|code| (code, code.get(..2).unwrap_or_default())) {
             Some((DISK_FULL, _)) => StoreError::Full,
             // Data exceptions, broken constraints, limits of the program.
-            Some((RAISED, _) | (_, "22" | "23" | "54")) => StoreError::Refused(format!("{what}: {error}")),
-            Some(("XX001" | "XX002", _)) => damaged(format!("{what}: {error}")),
-            _ => StoreError::unavailable(what, error),
+            Some((RAISED, _) | (_, "22" | "23" | "54")) => {
+                StoreError::Refused(format!("{what}: {}", first_line(&error)))
+            }
+            Some(("XX001" | "XX002", _)) => damaged(format!("{what}: {}", first_line(&error))),
+            Some(_) => StoreError::unavailable(what, first_line(&error)),
+            None => StoreError::unavailable(what, error),
         },
     }
+}
+
+/// What the database said: not what it adds on further lines, nor the line of its own source.
+pub(crate) fn first_line(error: &sqlx::Error) -> String {
+    let said = match error.as_database_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
+    };
+    said.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The database is damaged in a place that is not known to be one event's.

@@ -29,7 +29,7 @@ mod writer;
 
 use charter_store::snapshot_files::SnapshotFiles;
 
-pub use schema::{migrate, schema_version};
+pub use schema::{may_migrate, migrate, schema_version};
 pub use url::{SecretUrl, UrlError};
 
 /// What a store is opened for.

@@ -10,14 +10,16 @@ use crate::{
     rights, schema,
     writer::Writer,
 };
-use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
+use charter_store::{StoreError, TAIL_EVENTS, causes, snapshot_files::SnapshotFiles, verify};
 use sqlx::{PgConnection, Row};
 use std::{io, path::Path, sync::Arc, time::Duration};
 
-/// Connections of each kind; with the writer, the bell, the ear and the leads about twenty for a server.
+/// Connections of each kind.
 const READERS_MAX: usize = 6;
 const GLANCES_MAX: usize = 2;
 const CREDENTIALS_MAX: usize = 4;
+/// All of a server's: with those of the writer, the bell, the ear, and three leads.
+const CONNECTIONS_MAX: usize = READERS_MAX + GLANCES_MAX + CREDENTIALS_MAX + 6;
 /// How long everything may take that is checked before there is a store.
 const OPENING_SECONDS_MAX: u64 = 30;
 
@@ -47,6 +49,9 @@ impl PostgresStore {
             others: route(For::Others),
             snapshots: SnapshotFiles::new(snapshots),
         });
+        if writes && let Err(error) = store.snapshots.try_folder() {
+            tracing::warn!(error = %causes(&error), "no snapshots: every start reads the whole log");
+        }
         if writes && let Err(error) = verify::check_ends(&*store, TAIL_EVENTS).await {
             store.close().await;
             return Err(error);
@@ -102,12 +107,12 @@ pub(crate) async fn connect(
     purpose: For,
     access: Access,
 ) -> Result<PgConnection, StoreError> {
-    Route::new(url, purpose, access).connect().await.map_err(|error| refused(url, error))
+    Route::new(url, purpose, access).try_connect().await.map_err(|error| refused(url, error))
 }
 
 fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
     let (server, role, database) = (url.server(), url.role(), url.database());
-    let said = first_line(&error);
+    let said = error::first_line(&error);
     let why = match &error {
         sqlx::Error::Io(io) => match io.kind() {
             io::ErrorKind::ConnectionRefused => {
@@ -123,17 +128,35 @@ fn refused(url: &SecretUrl, error: sqlx::Error) -> StoreError {
         }
         sqlx::Error::Configuration(why) => why.to_string(),
         _ => match error::code(&error) {
-            Some("28P01") => format!("the password of the role `{role}` is not accepted"),
-            Some("28000") => format!("the role `{role}` may not sign in ({said})"),
+            Some("28P01") => format!("the password of the role `{role}` is not accepted{}", no_password(url)),
+            Some("28000") => format!("the role `{role}` may not sign in ({said}){}", no_role(url)),
             Some("3D000") => format!("there is no database `{database}`; make it, or name the right one"),
             Some(error::NO_RIGHT) => format!(
                 "the role `{role}` has no CONNECT on the database; as its owner: \
                  `GRANT CONNECT ON DATABASE {database} TO {role}`"
             ),
+            Some(error::TOO_MANY_CONNECTIONS) => format!(
+                "it takes no more connections ({said}); a server keeps up to {CONNECTIONS_MAX}: raise the \
+                 CONNECTION LIMIT of the role `{role}` or of the database, or `max_connections`"
+            ),
             _ => return error::map("connecting to the database", error),
         },
     };
     not_a_store(url, why)
+}
+
+/// That the address leaves out the role, as the end of a sentence.
+fn no_role(url: &SecretUrl) -> &'static str {
+    if url.names_role() {
+        ""
+    } else {
+        "; its address names no role: write `postgres://ROLE:PASSWORD@HOST/NAME`"
+    }
+}
+
+/// The same of role or password.
+fn no_password(url: &SecretUrl) -> &'static str {
+    if url.names_role() && !url.names_password() { "; its address has none" } else { no_role(url) }
 }
 
 /// Checks the server's version and settings.
@@ -163,13 +186,4 @@ pub(crate) async fn check_server(connection: &mut PgConnection, url: &SecretUrl)
 /// Why a database can't be opened, in one line.
 pub(crate) fn not_a_store(url: &SecretUrl, why: impl Into<String>) -> StoreError {
     StoreError::NotAStore { place: url.to_string(), why: why.into(), source: None }
-}
-
-/// What the database said, without what it adds on further lines.
-pub(crate) fn first_line(error: &sqlx::Error) -> String {
-    let said = match error.as_database_error() {
-        Some(error) => error.message().to_owned(),
-        None => error.to_string(),
-    };
-    said.lines().next().unwrap_or_default().to_owned()
 }

@@ -93,13 +93,12 @@ fn not_allowed(owner: &SecretUrl, what: &'static str, error: sqlx::Error) -> Sto
     if error::code(&error) != Some(error::NO_RIGHT) {
         return error::map(what, error);
     }
-    let (role, database) = (owner.role(), owner.database());
+    let role = owner.role();
     opening::not_a_store(
         owner,
         format!(
-            "the role `{role}` may not change it ({}); use its owner, or \
-             `GRANT CREATE ON DATABASE {database} TO {role}`",
-            opening::first_line(&error)
+            "the role `{role}` may not change it ({}); name the database as its owner in `CHARTER_MIGRATION_URL`",
+            error::first_line(&error)
         ),
     )
 }
@@ -114,6 +113,23 @@ pub async fn schema_version(url: &SecretUrl) -> Result<i64, StoreError> {
         let found = raw_version(&mut connection, url).await;
         connect::close(connection).await;
         found
+    })
+    .await
+}
+
+/// Whether the role of this address may change the schema: it owns what is there, or may make it.
+///
+/// # Errors
+/// As [`migrate`].
+pub async fn may_migrate(url: &SecretUrl) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT coalesce( \
+         (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = 'log'), \
+         has_database_privilege(current_database(), 'CREATE'))";
+    opening::in_time(async {
+        let mut connection = opening::connect(url, For::Reading, Access::ReadOnly).await?;
+        let may = sqlx::query_scalar(SQL).fetch_one(&mut connection).await;
+        connect::close(connection).await;
+        may.map_err(|e| error::map("asking who owns the schema", e))
     })
     .await
 }

@@ -29,6 +29,9 @@ const PARAMETERS: [&str; 12] = [
 #[derive(Clone)]
 pub struct SecretUrl {
     options: PgConnectOptions,
+    /// What of the sign-in stands in the text itself.
+    names_role: bool,
+    names_password: bool,
 }
 
 /// Why a text is no address of a database. Never shows the text, which may hold a password.
@@ -59,6 +62,16 @@ impl SecretUrl {
     /// The role that signs in.
     pub fn role(&self) -> &str {
         self.options.get_username()
+    }
+
+    /// Whether the address itself names the role; otherwise it is that of the environment.
+    pub(crate) const fn names_role(&self) -> bool {
+        self.names_role
+    }
+
+    /// Whether the address itself has a password.
+    pub(crate) const fn names_password(&self) -> bool {
+        self.names_password
     }
 
     /// The database's name; that of the role when none is given.
@@ -104,12 +117,25 @@ impl FromStr for SecretUrl {
                 return Err(error);
             }
         }
+        let (names_role, names_password) = signing_in(text, query);
         match text.parse() {
-            Ok(options) => Ok(Self { options }),
+            Ok(options) => Ok(Self { options, names_role, names_password }),
             Err(sqlx::Error::Configuration(why)) => Err(UrlError::Malformed(why.to_string())),
             Err(_) => Err(UrlError::Malformed("it can't be read".into())),
         }
     }
+}
+
+/// Whether a role and a password stand in an address.
+fn signing_in(text: &str, query: &str) -> (bool, bool) {
+    let after = text.split_once("://").map_or("", |(_, after)| after);
+    let authority = after.split(['/', '?']).next().unwrap_or_default();
+    let (role, password) = match authority.rsplit_once('@') {
+        Some((user, _)) => user.split_once(':').unwrap_or((user, "")),
+        None => ("", ""),
+    };
+    let has = |name: &str| query.split('&').any(|pair| pair.strip_prefix(name).is_some_and(|v| v.len() > 1));
+    (!role.is_empty() || has("user"), !password.is_empty() || has("password"))
 }
 
 impl fmt::Display for SecretUrl {
@@ -138,6 +164,20 @@ mod tests {
             assert_eq!(url.to_string(), "postgres://ann@db.example:6000/charter");
             let shown = format!("{url:?} {url:#?} {url}");
             assert!(!shown.contains("hunter2") && !shown.contains("sslmode"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn an_address_tells_what_of_the_sign_in_it_names() {
+        for (text, role, password) in [
+            ("postgres://ann:hunter2@db.example/charter", true, true),
+            ("postgres://ann@db.example/charter", true, false),
+            ("postgres://db.example/charter?user=ann&password=hunter2", true, true),
+            ("postgres://db.example:6000/charter?user=", false, false),
+            ("postgres://db.example", false, false),
+        ] {
+            let url: SecretUrl = text.parse().unwrap();
+            assert_eq!((url.names_role(), url.names_password()), (role, password), "{text}");
         }
     }
 

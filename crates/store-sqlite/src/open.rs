@@ -1,7 +1,7 @@
 //! Opening and closing: connections as the log needs them, and what is checked before anyone gets a store.
 
 use crate::{Access, SqliteStore, error, place::Place, read, schema, writer::Writer};
-use charter_store::{StoreError, TAIL_EVENTS, causes, snapshot_files::SnapshotFiles, verify};
+use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
 use sqlx::{
     ConnectOptions, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -50,9 +50,6 @@ impl SqliteStore {
         let writer = Writer::start(connection, options, lock);
         let snapshots = SnapshotFiles::new(place.snapshots());
         let store = Arc::new(Self { readers, writer: Some(writer), snapshots });
-        if let Err(error) = store.snapshots.try_folder() {
-            tracing::warn!(error = %causes(&error), "no snapshots: every start reads the whole log");
-        }
         if let Err(error) = verify::check_ends(&*store, TAIL_EVENTS).await {
             store.close().await;
             return Err(error);

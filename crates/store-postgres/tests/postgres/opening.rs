@@ -1,10 +1,13 @@
 //! Opening and closing, and what is told when a database can't be opened.
 
-use crate::common::{Db, append, connection, fill, on_database, scan};
+use crate::{
+    common::{Db, append, connection, fill, on_database, scan},
+    proxy::Proxy,
+};
 use charter_events::Offset;
 use charter_services::Database;
 use charter_store::{
-    LogStore, SecretStore, SecretWrite, Snapshot, SnapshotHeader, SnapshotStore, StoreError, Wanted, What,
+    LogStore, SecretStore, SecretWrite, Snapshot, SnapshotHeader, SnapshotStore, StoreError, Wanted, What, causes,
     conformance::{Writing, batch_of},
 };
 use charter_store_postgres::{Access, PostgresStore, SecretUrl};
@@ -42,6 +45,32 @@ async fn what_is_wrong_with_an_address_is_told_in_one_line_without_the_password(
     db.sql(&format!("GRANT CONNECT ON DATABASE {name} TO {role}; ALTER ROLE {role} NOLOGIN"));
     let line = db.open_error(url).await.to_string();
     assert!(line.contains("may not sign in"), "{line}");
+}
+
+#[tokio::test]
+async fn a_database_that_takes_no_more_connections_says_what_to_raise() {
+    let db = Db::fresh().await;
+    db.sql(&format!("ALTER ROLE {} CONNECTION LIMIT 0", db.database.server_role));
+    let error = db.open_error(&db.database.server_url).await;
+    let line = error.to_string();
+    assert!(line.contains("CONNECTION LIMIT") && line.contains("too many connections"), "{line}");
+    assert!(line.contains(&db.server_url().server()) && !line.contains(" at line "), "{line}");
+}
+
+#[tokio::test]
+async fn what_fails_later_is_told_with_its_cause_and_without_the_password() {
+    let db = Db::fresh().await;
+    let (url, secret) = (&db.database.server_url, password(&db.database.server_url));
+    let proxy = Proxy::to(url).await;
+    let address = proxy.url(url).parse::<SecretUrl>().unwrap();
+    let store = PostgresStore::open(&address, db.folder.path(), Access::Server).await.unwrap();
+    db.sql(&format!("REVOKE INSERT ON log.events FROM {}", db.database.server_role));
+    let told = causes(&append(&*store).await.unwrap_err());
+    assert!(told.ends_with("writing: permission denied for table events"), "{told}");
+    drop(proxy);
+    let told = causes(&store.head().await.unwrap_err());
+    assert!(told.contains(&format!("{}: Connection refused", address.server())), "{told}");
+    assert!(!told.contains(secret), "{told}");
 }
 
 #[tokio::test]
