@@ -7,7 +7,8 @@ use crate::{
 use charter_events::Offset;
 use charter_services::Database;
 use charter_store::{
-    LogStore, SecretStore, SecretWrite, Snapshot, SnapshotHeader, SnapshotStore, StoreError, Wanted, What, causes,
+    LogStore, SecretStore, SecretWrite, Snapshot, SnapshotHeader, SnapshotStore, StoreError, Wanted, What,
+    causes,
     conformance::{Writing, batch_of},
 };
 use charter_store_postgres::{Access, PostgresStore, SecretUrl};
