@@ -1,7 +1,7 @@
 //! `charter migrate`: brings a store's schema up to date, or only tells whether it is.
 
 use super::{
-    schema::{OwnerArgs, versions},
+    schema::{OwnerArgs, any_versions, versions},
     store::{Access, Place, StoreArgs, opening},
 };
 use crate::{
@@ -50,10 +50,10 @@ async fn database(app: &App, args: &Args, owner: &SecretUrl, server: Option<&Sec
         ))
         .hint("correct `CHARTER_MIGRATION_URL` or `CHARTER_DATABASE_URL`"));
     }
-    let (from, known) = versions(&place).await?;
     if args.check {
-        return tell(app, &place, from, known);
+        return tell(app, &place).await;
     }
+    versions(&place).await?;
     let role = args.server_role.clone().or_else(|| server.map(|url| url.role().to_owned()));
     let role = role.filter(|role| role != owner.role());
     let done = postgres::migrate(owner, role.as_deref()).await;
@@ -61,7 +61,11 @@ async fn database(app: &App, args: &Args, owner: &SecretUrl, server: Option<&Sec
     report(app, &place, from, to)?;
     match role {
         Some(role) => app.out.note(&format!("The role {role} may run a server on it.")),
-        None => app.out.note("Only its owner may run a server on it; `--server-role` names another role."),
+        None if postgres::may_migrate(owner).await.map_err(|error| opening(&error))? => {
+            app.out.note("Only its owner may run a server on it; `--server-role` names another role.");
+        }
+        // Nothing was to be done, by a role that could not have done it.
+        None => {}
     }
     Ok(Exit::Done)
 }
@@ -72,25 +76,32 @@ async fn folder(app: &App, args: &Args) -> Outcome {
         return Err(Failure::usage("`--server-role` is for a PostgreSQL database")
             .hint("name the database with `--migration-url`, or set `CHARTER_MIGRATION_URL`"));
     }
-    let (from, known) = versions(&place).await?;
+    let (from, known) = any_versions(&place).await?;
     if from == 0 {
         return Err(Failure::error(format!("there is no installation in `{place}`"))
             .hint("name its data folder with `--data`, or set `CHARTER_DATA`"));
     }
     if args.check {
-        return tell(app, &place, from, known);
+        return tell(app, &place).await;
     }
+    versions(&place).await?;
     place.open(Access::Server).await?.close().await;
     report(app, &place, from, known)?;
     Ok(Exit::Done)
 }
 
-fn tell(app: &App, place: &Place, found: i64, known: i64) -> Outcome {
+async fn tell(app: &App, place: &Place) -> Outcome {
+    let (found, known) = any_versions(place).await?;
     let value =
         json!({"store": place.to_string(), "schema": found, "known": known, "up_to_date": found == known});
     app.out.answer(&value, || match (found, found == known) {
         (_, true) => format!("{place} has schema {found}, which this build works with."),
         (0, _) => format!("{place} is empty; this build works with schema {known}."),
+        _ if found > known => {
+            format!(
+                "{place} has schema {found}; this build knows schemas up to {known}: use the newer build."
+            )
+        }
         _ => format!("{place} has schema {found}; this build works with schema {known}."),
     })?;
     Ok(if found == known { Exit::Done } else { Exit::Denied })

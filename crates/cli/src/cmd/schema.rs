@@ -28,15 +28,24 @@ impl OwnerArgs {
 
 /// The version a store's schema has, and the one this build works with. A newer one is refused.
 pub(crate) async fn versions(place: &Place) -> Outcome<(i64, i64)> {
-    let (found, known) = match place {
-        Place::Folder(path) => (sqlite::schema_version(path).await, sqlite::KNOWN),
-        Place::Database { url, .. } => (postgres::schema_version(url).await, postgres::KNOWN),
-    };
-    let found = found.map_err(|error| opening(&error))?;
+    let (found, known) = any_versions(place).await?;
     if found > known {
         return Err(opening(&StoreError::TooNew { found, known }));
     }
     Ok((found, known))
+}
+
+/// The same, a newer one too.
+pub(crate) async fn any_versions(place: &Place) -> Outcome<(i64, i64)> {
+    let (found, known) = match place {
+        Place::Folder(path) => (sqlite::schema_version(path).await, sqlite::KNOWN),
+        Place::Database { url, .. } => (postgres::schema_version(url).await, postgres::KNOWN),
+    };
+    match found {
+        Ok(found) => Ok((found, known)),
+        Err(StoreError::TooNew { found, known }) => Ok((found, known)),
+        Err(error) => Err(opening(&error)),
+    }
 }
 
 /// Brings an older schema up to date before a server starts, as far as it may; says so before it does.
@@ -51,6 +60,10 @@ pub(crate) async fn bring_up_to_date(app: &App, place: &Place, owner: &OwnerArgs
         Place::Folder(_) if found == 0 => {}
         Place::Folder(_) => app.out.warn(&saying(place, found, known)),
         Place::Database { url, .. } => {
+            // Not said of what can't be done.
+            if owner.is_none() && !postgres::may_migrate(url).await.map_err(|error| opening(&error))? {
+                return Err(needs_its_owner(found, known));
+            }
             app.out.warn(&saying(place, found, known));
             let done = match &owner {
                 Some(owner) => postgres::migrate(owner, Some(url.role())).await,
@@ -73,6 +86,10 @@ fn not_migrated(error: &StoreError, as_owner: bool, (found, known): (i64, i64)) 
     if as_owner || !matches!(error, StoreError::NotAStore { .. } | StoreError::NeedsMigration { .. }) {
         return opening(error);
     }
+    needs_its_owner(found, known)
+}
+
+fn needs_its_owner(found: i64, known: i64) -> Failure {
     let needed = StoreError::NeedsMigration { found, known };
     Failure::error(chain(&needed))
         .hint("`CHARTER_MIGRATION_URL` names the database as its owner: this server's role may not do it")

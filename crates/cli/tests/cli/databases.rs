@@ -45,6 +45,10 @@ fn a_database_is_migrated_by_its_owner_once_and_checked_by_anybody() {
     assert!(checked.stdout.contains("is empty; this build works with schema"), "{checked:?}");
     let refused = home.run_in(&servers(&database), "serve --listen 127.0.0.1:0");
     refused.fails(1, "run `charter migrate` first");
+    assert!(!refused.stderr.contains("making schema"), "{refused:?}");
+    let not_owner = home.run_in(&servers(&database), "migrate");
+    not_owner.fails(1, "name the database as its owner in `CHARTER_MIGRATION_URL`");
+    home.run_in(&servers(&database), "doctor").fails(1, "hint: `CHARTER_MIGRATION_URL` names");
 
     let done = home.run_in(&both(&database), "migrate").done();
 
@@ -54,6 +58,11 @@ fn a_database_is_migrated_by_its_owner_once_and_checked_by_anybody() {
     assert!(again.stdout.contains(" already."), "{again:?}");
     let checked = home.run_in(&servers(&database), "migrate --check -o json").done().json();
     assert_eq!(checked["up_to_date"], true);
+    let by_server = home.run_in(&servers(&database), "migrate").done();
+    assert!(by_server.stdout.contains(" already.") && by_server.stderr.is_empty(), "{by_server:?}");
+    let by_owner = [("CHARTER_MIGRATION_URL", database.owner_url.as_str())];
+    let by_owner = home.run_in(&by_owner, "migrate").done();
+    assert!(by_owner.stderr.contains("Only its owner"), "{by_owner:?}");
     let password = database.server_url.split(['@', ':']).nth(2).unwrap();
     assert!(!format!("{done:?}{again:?}{refused:?}").contains(password));
 }
@@ -62,9 +71,12 @@ fn a_database_is_migrated_by_its_owner_once_and_checked_by_anybody() {
 fn a_server_migrates_an_empty_database_itself_when_it_is_told_the_owner() {
     let data = tempfile::tempdir().unwrap();
     let database = Database::fresh("cli").unwrap();
+    std::fs::write(data.path().join("charter.db"), "").unwrap();
     let server = Server::start_with(data.path(), &both(&database));
     assert!(server.banner.contains(&format!("/{}\n", database.name)), "{}", server.banner);
     assert!(!server.banner.contains("postgres://") && server.code.is_some(), "{}", server.banner);
+    let other = ["setup", "--code", "AAAA-AAAA", "--username", "eve", "--password-stdin"];
+    Home::at(&server).run_with(&other, PASSWORD).fails(3, "hint: of several servers, the code counts");
     server.set_up().run("whoami -o name").is(0, "ada\n", "");
     assert_eq!(server.stop("-TERM"), 0);
 }
@@ -85,6 +97,7 @@ fn servers_on_one_database_know_each_other_and_answer_alike() {
     there.run("group create ops").done();
 
     ada.run("group get ops -o name").is(0, "ops\n", "");
+    ada.run(&format!("whoami --server {}", second.url)).fails(4, &format!("is not sent to {}", second.url));
     until_servers(&ada, 2);
     let doctor = home.run_in(&servers(&database), "doctor -o json").done().json();
     let found = |check: &str| {
@@ -109,7 +122,13 @@ fn an_administrator_is_recovered_beside_running_servers() {
     let mut recover = home.command();
     recover.env("CHARTER_DATABASE_URL", &database.server_url);
     recover.args(["recover-admin", "--username", "eve", "--password-stdin"]);
-    crate::support::finish(&mut recover, PASSWORD).done();
+    let recovered = crate::support::finish(&mut recover, PASSWORD).done();
+    assert!(
+        recovered.stderr.contains("is an administrator: sign in with `charter login eve`"),
+        "{recovered:?}"
+    );
+    let again = crate::support::finish(&mut recover, PASSWORD).done();
+    assert!(again.stderr.contains("eve was an administrator already"), "{again:?}");
     let eve = Home::at(&server);
     eve.run_with(&["login", "eve", "--password-stdin"], PASSWORD).done();
     assert_eq!(eve.run("whoami -o json").json()["administrator"], true);
@@ -120,7 +139,8 @@ fn a_database_of_a_newer_build_is_left_alone() {
     let home = Home::new();
     let database = migrated(&home);
     database.sql("UPDATE log.schema_version SET version = 99").unwrap();
-    for verb in ["serve --listen 127.0.0.1:0", "migrate", "migrate --check", "doctor", "verify"] {
+    home.run_in(&both(&database), "migrate --check").fails(3, "");
+    for verb in ["serve --listen 127.0.0.1:0", "migrate", "doctor", "verify"] {
         home.run_in(&both(&database), verb)
             .fails(1, "the database has schema 99, this build knows schemas up to");
     }

@@ -25,12 +25,32 @@ fn a_database_that_can_not_be_used_is_one_line() {
         ("postgres://ann:hunter2@127.0.0.1:1/charter".to_owned(), "nothing listens at `127.0.0.1:1`"),
         (format!("{user}:hunter2@{place}"), "the password of the role"),
         (format!("{}_not", database.server_url), "there is no database `"),
+        (format!("postgres://{place}"), "its address names no role"),
+        (format!("{user}@{place}"), "its address has none"),
         (database.server_url.clone(), "run `charter migrate` first"),
     ] {
         for verb in ["serve --listen 127.0.0.1:0 --log warn", "doctor", "verify"] {
             one_line(&home.run_in(&[("CHARTER_DATABASE_URL", &url)], verb), says);
         }
     }
+}
+
+#[test]
+fn a_password_that_must_be_written_otherwise_is_hinted_at() {
+    let ran =
+        Home::new().run_in(&[("CHARTER_DATABASE_URL", "postgres://ann:hunter2/x@db/charter")], "doctor");
+    one_line(&ran, "`/` as `%2F`");
+}
+
+#[test]
+fn a_port_that_is_no_nats_does_not_hold_up_a_start() {
+    // Takes connections and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("nats://{}", silent.local_addr().unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let server = crate::support::Server::start_with(data.path(), &[("CHARTER_NATS_URL", &url)]);
+    assert!(server.banner.contains("(away: "), "{}", server.banner);
+    assert_eq!(server.stop("-TERM"), 0);
 }
 
 #[test]
