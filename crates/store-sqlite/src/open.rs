@@ -75,10 +75,11 @@ impl SqliteStore {
 
     /// Closes all connections and frees the folder. An append that is under way is undone.
     pub async fn close(&self) {
+        // Those that read first: the last connection moves the write-ahead log into the file, and must be able to.
+        self.readers.close().await;
         if let Some(writer) = &self.writer {
             writer.close().await;
         }
-        self.readers.close().await;
     }
 }
 
