@@ -48,9 +48,9 @@
 //!   ([`Stopped`]): it decides nothing any more, and [`Follower::status`] says why. Only what the server says does
 //!   that: whatever is wrong with the stream on NATS is the stream's fault, and the log is followed over HTTP.
 //! - It decides only while the server confirms its state: every [`FollowerConfig::check_every`] it asks where the
-//!   server's log ends and compares the hash. After [`FollowerConfig::stale_max`] without that (the server is away, cut off from its
-//!   own store, or its log was set back) there is no decision ([`NotFresh`]) until it is confirmed again. NATS brings
-//!   events sooner; it confirms nothing, for whoever may publish there could send anything.
+//!   server's log ends and compares the hash. After [`FollowerConfig::stale_max`] without that (the server is away, cut
+//!   off from its own store, or its log was set back) there is no decision ([`NotFresh`]) until it is confirmed again.
+//!   NATS brings events sooner; it confirms nothing, for whoever may publish there could send anything.
 //! - The token is in no log, error or `Debug` text. HTTPS is verified with the system's certificates; unless the
 //!   process has chosen a provider of cryptography for `rustls`, aws-lc-rs is.
 //!
