@@ -8,6 +8,7 @@ use crate::{
     groups::*,
     installation::*,
     objects::*,
+    operations::*,
     refusal::Refusal,
     roles::*,
     users::*,
@@ -85,4 +86,8 @@ commands! {
     "credential.revoke_token" RevokeToken;
     "credential.end_session" EndSession;
     "credential.end_sessions" EndSessions;
+    "operations.record_rebuild" RecordRebuild;
+    "operations.record_backup" RecordBackup;
+    "operations.record_restore" RecordRestore;
+    "operations.skip_event" SkipEvent;
 }

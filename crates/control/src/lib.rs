@@ -17,6 +17,7 @@ mod health;
 mod identity;
 mod leases;
 mod load;
+mod past;
 mod profiles;
 mod published;
 mod request;

@@ -160,7 +160,10 @@ pub(crate) fn page_limit(at: Offset, head: &Head) -> usize {
 
 /// The newest snapshot that belongs to this log and whose anchor the log still holds. Any other is ignored: the log
 /// is the truth, and replaying it is always possible.
-async fn usable_snapshot(store: &dyn Store, head: &Head) -> Result<Option<(Policy, Head)>, LoadError> {
+pub(crate) async fn usable_snapshot(
+    store: &dyn Store,
+    head: &Head,
+) -> Result<Option<(Policy, Head)>, LoadError> {
     let wanted = Wanted {
         format: Policy::SNAPSHOT_FORMAT,
         code_version: CODE_VERSION.to_owned(),

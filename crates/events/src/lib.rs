@@ -17,7 +17,8 @@ pub mod time;
 
 pub use access::{Affects, ChildTypes, Content, Effect, Reach, RoleScope, Scope, Subject};
 pub use areas::{
-    catalog::*, credential::*, grant::*, group::*, installation::*, object::*, role::*, user::*,
+    catalog::*, credential::*, grant::*, group::*, installation::*, object::*, operations::*, role::*,
+    user::*,
 };
 pub use envelope::{CommandMeta, EventMeta, Hash, Head, Offset, StoredEvent};
 pub use ids::*;

@@ -5,7 +5,8 @@
 //! old struct kept under `old` and a `From` to the next; reading upcasts.
 
 use crate::areas::{
-    catalog::*, credential::*, grant::*, group::*, installation::*, object::*, role::*, user::*,
+    catalog::*, credential::*, grant::*, group::*, installation::*, object::*, operations::*, role::*,
+    user::*,
 };
 
 /// The largest payload, in bytes.
@@ -160,6 +161,10 @@ registry! {
     "credential.token_revoked" v 1 CredentialTokenRevoked;
     "credential.session_ended" v 1 CredentialSessionEnded;
     "credential.sessions_ended" v 1 CredentialSessionsEnded;
+    "operations.projection_rebuilt" v 1 ProjectionRebuilt;
+    "operations.projection_skipped" v 1 ProjectionSkipped;
+    "operations.backup_taken" v 1 BackupTaken;
+    "operations.backup_restored" v 1 BackupRestored;
 }
 
 #[cfg(test)]

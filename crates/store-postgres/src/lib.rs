@@ -24,6 +24,7 @@ mod schema;
 mod secrets;
 mod servers;
 mod statement;
+mod tables;
 mod url;
 mod writer;
 

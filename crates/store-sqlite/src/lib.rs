@@ -16,6 +16,7 @@ mod read;
 mod rows;
 mod schema;
 mod secrets;
+mod tables;
 mod writer;
 
 use charter_store::snapshot_files::SnapshotFiles;

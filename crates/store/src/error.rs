@@ -46,6 +46,21 @@ pub enum StoreError {
         /// What the batch was made for.
         continues: Offset,
     },
+    /// A generation of a projection's tables is not where it was thought to be, or not read, or gone: another worker was
+    /// faster.
+    #[error("the tables of `{projection}` were moved by another worker")]
+    CheckpointMoved {
+        /// The projection.
+        projection: String,
+    },
+    /// The database will never take a row.
+    #[error("a row of `{table}` can't be kept: {why}")]
+    Row {
+        /// The table.
+        table: String,
+        /// What the database said.
+        why: String,
+    },
     /// The database was written by a newer build.
     #[error("the database has schema {found}, this build knows schemas up to {known}; use the newer build")]
     TooNew {
@@ -106,6 +121,8 @@ impl StoreError {
             Self::Unavailable { .. } => "store_unavailable",
             Self::Damaged(_) => "log_damaged",
             Self::HeadMoved { .. } => "head_moved",
+            Self::CheckpointMoved { .. } => "checkpoint_moved",
+            Self::Row { .. } => "row_refused",
             Self::TooNew { .. } => "store_too_new",
             Self::NeedsMigration { .. } => "store_needs_migration",
             Self::InUse(_) => "store_in_use",

@@ -1,7 +1,7 @@
 //! Ports of all that is kept, in memory, with the hash chain and one conformance suite.
 //!
 //! Layer 2. Owns what a database must offer to hold a log of events and the secrets beside it ([`LogStore`],
-//! [`SecretStore`], [`SnapshotStore`], [`ServerStore`], [`MoveStore`]), the chain that ties the events together
+//! [`SecretStore`], [`SnapshotStore`], [`ServerStore`], [`MoveStore`], [`TableStore`]), the chain that ties the events together
 //! ([`chain`]), the check of a whole log ([`verify`]), and the suite every database must pass ([`conformance`]). Must
 //! not know any database, what events mean, or who asks: nothing here reads a clock or makes up an id.
 
@@ -16,6 +16,7 @@ mod secrets;
 mod servers;
 mod snapshot;
 pub mod snapshot_files;
+mod tables;
 pub mod verify;
 
 pub use chain::{Chain, ChainError};
@@ -33,7 +34,12 @@ pub use servers::{
 };
 pub use snapshot::{Ignored, Loaded, Snapshot, SnapshotHeader, SnapshotStore, Wanted};
 
-/// All that is kept, as one object: `Arc<dyn Store>`.
-pub trait Store: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore {}
+pub use tables::{
+    Checkpoint, Filter, Generation, Listed, OPERATIONS_KEPT, Operation, OperationState, Query,
+    TABLE_CHANGES_MAX, TABLE_ROWS_MAX, TABLE_TEXT_BYTES_MAX, TableFault, TableStore, Target,
+};
 
-impl<T: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore> Store for T {}
+/// All that is kept, as one object: `Arc<dyn Store>`.
+pub trait Store: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore + TableStore {}
+
+impl<T: LogStore + SecretStore + SnapshotStore + ServerStore + MoveStore + TableStore> Store for T {}

@@ -26,22 +26,24 @@ const fn room(name: &'static str, layer: &'static str, on: &'static [&'static st
 const ROOMS: &[Room] = &[
     pure("events", "0", &[]),
     pure("policy", "1", &["events"]),
+    pure("tables", "1", &["events", "policy"]),
     pure("commands", "2", &["events", "policy"]),
-    room("store", "2", &["events"]),
+    room("store", "2", &["events", "tables"]),
     pure("scenarios", "2", &["events", "policy"]),
-    room("store-sqlite", "3 (adapter)", &["events", "store"]),
-    room("store-postgres", "3 (adapter)", &["events", "store"]),
+    room("store-sqlite", "3 (adapter)", &["events", "store", "tables"]),
+    room("store-postgres", "3 (adapter)", &["events", "store", "tables"]),
     room("bus-nats", "3 (adapter)", &["events", "store"]),
     room("follower", "4", &["events", "policy", "store", "bus-nats"]),
-    room("control", "3", &["events", "policy", "commands", "store"]),
-    room("http", "4", &["events", "policy", "commands", "store", "control"]),
-    room("replay-tools", "4", &["events", "policy", "store"]),
+    room("control", "3", &["events", "policy", "tables", "commands", "store"]),
+    room("http", "4", &["events", "policy", "tables", "commands", "store", "control"]),
+    room("replay-tools", "4", &["events", "policy", "tables", "commands", "store"]),
     room(
         "cli",
         "4",
         &[
             "events",
             "policy",
+            "tables",
             "commands",
             "store",
             "scenarios",
@@ -61,6 +63,7 @@ const ROOMS: &[Room] = &[
         &[
             "events",
             "policy",
+            "tables",
             "commands",
             "store",
             "scenarios",
@@ -81,7 +84,17 @@ const ROOMS: &[Room] = &[
     room(
         "bench",
         "outside",
-        &["events", "policy", "commands", "store", "store-sqlite", "store-postgres", "control", "testkit"],
+        &[
+            "events",
+            "policy",
+            "tables",
+            "commands",
+            "store",
+            "store-sqlite",
+            "store-postgres",
+            "control",
+            "testkit",
+        ],
     ),
 ];
 

@@ -118,6 +118,11 @@ impl Policy {
             },
         );
         self.digest_credentials(&mut facts);
+        for (projection, offset) in self.skipped.iter() {
+            facts.text("skipped");
+            facts.text(projection.as_str());
+            facts.number(offset.get());
+        }
         facts.0.finalize().into()
     }
 

@@ -11,7 +11,8 @@ use crate::{
         users::{Groups, Users},
     },
 };
-use charter_events::{DisplayName, Offset, Timestamp};
+use charter_events::{DisplayName, Offset, Slug, Timestamp};
+use std::{collections::BTreeSet, sync::Arc};
 
 /// The state of an installation at one policy version.
 ///
@@ -32,6 +33,8 @@ pub struct Policy {
     /// Those of them that give a role with a wildcard: asked first, and few.
     pub(crate) administrators: Entries,
     pub(crate) credentials: Credentials,
+    /// Events that projections go on without.
+    pub(crate) skipped: Arc<BTreeSet<(Slug, Offset)>>,
 }
 
 impl Policy {
@@ -48,6 +51,11 @@ impl Policy {
     /// When the last event was recorded; [`Timestamp::MIN`] when there is none.
     pub fn recorded_at(&self) -> Timestamp {
         if self.version == Offset::ZERO { Timestamp::MIN } else { self.recorded_at }
+    }
+
+    /// Whether somebody decided that a projection goes on without an event it could not take.
+    pub fn is_skipped(&self, projection: &str, offset: Offset) -> bool {
+        self.skipped.iter().any(|(name, skipped)| name.as_str() == projection && *skipped == offset)
     }
 
     /// How the installation is shown; `None` before its first event.

@@ -8,7 +8,7 @@ use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
     Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Leadership, Lease,
     Loaded, LogStore, MemoryStore, MoveStore, PasswordHash, Polled, SecretHash, SecretStore, SecretWrite,
-    ServerStore, Snapshot, SnapshotStore, StoreError, Task, UserKey, Wakes, Wanted,
+    ServerStore, Snapshot, SnapshotStore, StoreError, TableStore, Task, UserKey, Wakes, Wanted,
 };
 use std::{
     sync::{
@@ -217,6 +217,8 @@ impl Wakes for Broken {
 
 #[async_trait]
 impl MoveStore for Bent {}
+
+impl TableStore for Bent {}
 
 #[async_trait]
 impl SnapshotStore for Bent {

@@ -7,6 +7,7 @@ pub mod grant;
 pub mod group;
 pub mod installation;
 pub mod object;
+pub mod operations;
 pub mod role;
 pub mod user;
 

@@ -5,6 +5,7 @@ mod hooks;
 mod moving;
 mod secrets;
 mod servers;
+mod tables;
 
 use crate::{
     chain,

@@ -17,8 +17,10 @@ use crate::{
     ix::{GroupIx, KeyIx, ObjectIx, RoleIx, UserIx},
 };
 use charter_events::{
-    Event, EventMeta, GroupId, InstallationCreated, ObjectId, PermissionKey, RoleId, UserId,
+    Event, EventMeta, GroupId, InstallationCreated, ObjectId, PermissionKey, ProjectionSkipped, RoleId,
+    UserId,
 };
+use std::sync::Arc;
 
 type Folded = Result<(), FoldError>;
 
@@ -88,6 +90,8 @@ impl Fold<'_> {
             Event::CredentialTokenRevoked(e) => self.token_revoked(e),
             Event::CredentialSessionEnded(e) => self.session_ended(e),
             Event::CredentialSessionsEnded(e) => self.sessions_ended(e),
+            Event::ProjectionSkipped(e) => self.projection_skipped(e),
+            Event::ProjectionRebuilt(_) | Event::BackupTaken(_) | Event::BackupRestored(_) => Ok(()),
         }
     }
 
@@ -96,6 +100,11 @@ impl Fold<'_> {
             return Err(self.taken("installation", &e.name));
         }
         self.policy.installation = Some(e.name.clone());
+        Ok(())
+    }
+
+    fn projection_skipped(&mut self, e: &ProjectionSkipped) -> Folded {
+        Arc::make_mut(&mut self.policy.skipped).insert((e.projection.clone(), e.skipped));
         Ok(())
     }
 

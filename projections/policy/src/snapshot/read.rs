@@ -33,6 +33,7 @@ impl Body {
             version: self.version,
             recorded_at: self.recorded_at,
             installation: self.installation,
+            skipped: std::sync::Arc::new(self.skipped.into_iter().collect()),
             ..Policy::default()
         };
         keys(&mut policy, self.keys)?;

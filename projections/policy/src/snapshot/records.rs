@@ -30,6 +30,7 @@ pub(super) struct Body {
     pub(super) grants: Vec<GrantRecord>,
     pub(super) tokens: Vec<TokenRecord>,
     pub(super) ended_sessions: Vec<(u128, UserIx, Timestamp)>,
+    pub(super) skipped: Vec<(Slug, Offset)>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -22,6 +22,7 @@ impl Body {
         let actor = |actor: &Option<Actor>| ActorRecord::of(actor.as_ref().unwrap_or(&Actor::System));
         Self {
             version: policy.version,
+            skipped: policy.skipped.iter().cloned().collect(),
             recorded_at: policy.recorded_at,
             installation: policy.installation.clone(),
             keys: keys(policy),

@@ -1,0 +1,12 @@
+//! Read models in tables: what each event means for the rows that people list, search, and read with plain SQL.
+//!
+//! Layer 1, pure and sync. Owns the tables' columns and the rows each event makes. Must not know any database, nor
+//! who may see a row: which rows a caller sees is asked of the policy.
+
+mod digest;
+mod projection;
+pub mod rows;
+
+pub use digest::RowsDigest;
+pub use projection::{PROJECTIONS, Poison, Projection, Recorded, projection};
+pub use rows::{Change, Changes, Column, Kind, Row, Spec, TableSpec, Value};
