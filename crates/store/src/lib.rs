@@ -16,6 +16,7 @@ mod secrets;
 mod servers;
 mod snapshot;
 pub mod snapshot_files;
+pub mod table_checks;
 mod tables;
 pub mod verify;
 

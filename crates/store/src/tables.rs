@@ -73,11 +73,12 @@ pub struct Target {
 pub enum Filter {
     /// It has this value (an empty one too).
     Is(&'static str, Value),
-    /// At least this.
+    /// At least this, and not empty.
     AtLeast(&'static str, Value),
-    /// Less than this.
+    /// Less than this, and not empty.
     Below(&'static str, Value),
-    /// One of these texts stands somewhere in one of these columns: none of its characters has a meaning of its own.
+    /// This text stands somewhere in one of these columns, byte for byte: none of its characters has a meaning of its
+    /// own, and an empty one stands in every text.
     Contains(Vec<&'static str>, String),
     /// It is one of these ids; the ids need no order. The rows a caller may see are named so.
     OneOf(&'static str, Vec<Uuid>),
@@ -178,7 +179,8 @@ pub trait TableStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::CheckpointMoved`] when it is elsewhere, or gone: another worker was faster. [`StoreError::Row`]
-    /// when the database takes one of the rows never. As [`TableStore::create_generation`].
+    /// when the database takes one of the rows never. [`StoreError::Refused`] for too many changes, or a checkpoint that
+    /// does not go on. As [`TableStore::create_generation`].
     async fn change_rows(
         &self,
         _target: Target,
@@ -192,7 +194,8 @@ pub trait TableStore: Send + Sync {
     /// Notes why a generation stopped, or that it goes on.
     ///
     /// # Errors
-    /// As [`TableStore::create_generation`].
+    /// [`StoreError::CheckpointMoved`] when it is gone; [`StoreError::Refused`] for too long a text. As
+    /// [`TableStore::create_generation`].
     async fn note_fault(&self, _target: Target, _fault: Option<TableFault>) -> Result<(), StoreError> {
         Err(none_kept())
     }
@@ -200,7 +203,7 @@ pub trait TableStore: Send + Sync {
     /// Makes a generation's further indexes. No-op when they are there.
     ///
     /// # Errors
-    /// As [`TableStore::create_generation`].
+    /// [`StoreError::CheckpointMoved`] when it is gone. As [`TableStore::create_generation`].
     async fn index_generation(&self, _target: Target) -> Result<(), StoreError> {
         Err(none_kept())
     }
@@ -254,10 +257,11 @@ pub trait TableStore: Send + Sync {
         Err(none_kept())
     }
 
-    /// Keeps a new operation, or how one stands now. Of ended ones the newest [`OPERATIONS_KEPT`] stay.
+    /// Keeps a new operation, or how one stands now; one that runs no longer is not set running by this, so that its
+    /// progress never undoes that it was cancelled. Of those that run no longer the newest [`OPERATIONS_KEPT`] stay.
     ///
     /// # Errors
-    /// As [`TableStore::create_generation`].
+    /// [`StoreError::Refused`] for too long a text. As [`TableStore::create_generation`].
     async fn put_operation(&self, _operation: &Operation) -> Result<(), StoreError> {
         Err(none_kept())
     }

@@ -63,6 +63,36 @@ impl TableSpec {
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
+
+    /// The columns of its key.
+    pub fn key_columns(&self) -> &'static [Column] {
+        self.columns.get(..self.key).unwrap_or(self.columns)
+    }
+
+    /// Why no database takes this row; `None` when it fits.
+    pub fn misfit(&self, row: &[Value]) -> Option<String> {
+        misfit(self.columns, row)
+    }
+
+    /// Why this is no key of the table; `None` when it fits.
+    pub fn key_misfit(&self, key: &[Value]) -> Option<String> {
+        misfit(self.key_columns(), key)
+    }
+}
+
+fn misfit(columns: &[Column], values: &[Value]) -> Option<String> {
+    if columns.len() != values.len() {
+        return Some(format!("{} values for {} columns", values.len(), columns.len()));
+    }
+    columns.iter().zip(values).find_map(|(column, value)| {
+        let name = column.name;
+        match value {
+            Value::Null if !column.optional => Some(format!("`{name}` is empty")),
+            Value::Text(text) if text.contains('\0') => Some(format!("`{name}` holds a NUL")),
+            value if !value.fits(column.kind) => Some(format!("`{name}` holds another kind of value")),
+            _ => None,
+        }
+    })
 }
 
 /// A projection's tables.
@@ -186,11 +216,22 @@ impl Changes {
 
     /// The rows of a table that are put, in order of their keys.
     pub fn puts(&self, table: usize) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(move |((of, _), _)| *of == table).filter_map(|(_, row)| row.as_ref())
+        self.of(table).filter_map(|(_, row)| row)
     }
 
     /// The keys of a table's rows that go, in order.
     pub fn deletes(&self, table: usize) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(move |((of, _), row)| *of == table && row.is_none()).map(|((_, key), _)| key)
+        self.of(table).filter(|(_, row)| row.is_none()).map(|(key, _)| key)
+    }
+
+    /// Every change: the table's place, the key, and the row unless it goes.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Row, Option<&Row>)> {
+        self.rows.iter().map(|((table, key), row)| (*table, key, row.as_ref()))
+    }
+
+    fn of(&self, table: usize) -> impl Iterator<Item = (&Row, Option<&Row>)> {
+        // An empty key comes before every other.
+        let from = self.rows.range((table, Row::new())..);
+        from.take_while(move |((of, _), _)| *of == table).map(|((_, key), row)| (key, row.as_ref()))
     }
 }

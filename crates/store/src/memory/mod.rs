@@ -40,6 +40,7 @@ struct Shared {
     head_lock: Arc<tokio::sync::Mutex<()>>,
     hooks: Hooks,
     servers: servers::Servers,
+    tables: tables::Tables,
 }
 
 struct Kept {
@@ -78,6 +79,7 @@ impl MemoryStore {
             head_lock: Arc::default(),
             hooks: Hooks::default(),
             servers: servers::Servers::default(),
+            tables: tables::Tables::default(),
         };
         Self { shared: Arc::new(shared) }
     }
