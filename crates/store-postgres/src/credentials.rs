@@ -25,6 +25,7 @@ const CLEAR_SETUP_CODE: &str = "DELETE FROM log.setup_code";
 /// Where there is a user's key, a trigger refuses it.
 const PUT_INSTALLATION_KEYS: &str = "UPDATE log.installation_secrets \
     SET value = CASE WHEN name = 'tag_key' THEN $1 ELSE $2 END WHERE name IN ('tag_key', 'cursor_key')";
+const PUT_SIGNING_KEY: &str = "UPDATE log.signing_key SET key = $1";
 
 pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
     match kind {
@@ -74,6 +75,7 @@ fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
         }
         SecretWrite::TouchCredential { .. } => touch(std::slice::from_ref(write)),
         SecretWrite::PutSetupCode { hash } => Statement::new(PUT_SETUP_CODE).with(hash.expose().as_slice()),
+        SecretWrite::PutSigningKey { key } => Statement::new(PUT_SIGNING_KEY).with(key.expose().as_slice()),
         SecretWrite::ClearSetupCode => Ok(Statement::new(CLEAR_SETUP_CODE)),
         SecretWrite::PutInstallationKeys { tag_key, cursor_key } => Statement::new(PUT_INSTALLATION_KEYS)
             .with(tag_key.expose().as_slice())?

@@ -5,12 +5,13 @@ use charter_store::StoreError;
 use sqlx::{AssertSqlSafe, PgConnection, raw_sql};
 
 /// What a server needs of each table. Of the log it only ever adds to the end.
-const SERVER: [(&str, &[&str]); 10] = [
+const SERVER: [(&str, &[&str]); 11] = [
     ("log.schema_version", &["SELECT"]),
     ("log.log_head", &["SELECT", "UPDATE"]),
     ("log.events", &["SELECT", "INSERT"]),
     ("log.answers", &["SELECT", "INSERT", "DELETE"]),
     ("log.installation_secrets", &["SELECT", "UPDATE"]),
+    ("log.signing_key", &["SELECT", "UPDATE"]),
     ("log.setup_code", &["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("log.user_keys", &["SELECT", "INSERT", "DELETE"]),
     ("log.passwords", &["SELECT", "INSERT", "UPDATE", "DELETE"]),

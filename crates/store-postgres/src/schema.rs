@@ -10,7 +10,10 @@ use sqlx::{Connection, PgConnection, Row, raw_sql};
 use uuid::Uuid;
 
 /// Every migration, in order; the position (from 1) is its number and the schema's version after it.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/postgres/0001_log.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/postgres/0001_log.sql"),
+    include_str!("../../../migrations/postgres/0002_signing_key.sql"),
+];
 
 /// The schemas the owner makes: the log with all beside it, and the one for tables made from it.
 const SCHEMAS: [(&str, &str); 2] = [("log", "CREATE SCHEMA log"), ("tables", "CREATE SCHEMA tables")];
@@ -59,6 +62,7 @@ async fn migrate_all(
         applied.map_err(|e| not_allowed(owner, "changing the schema", e))?;
     }
     make_installation(&mut transaction).await?;
+    make_signing_key(&mut transaction).await?;
     if let Some(role) = server_role {
         rights::grant(&mut transaction, owner, role).await?;
     }
@@ -207,4 +211,16 @@ async fn make_installation(connection: &mut PgConnection) -> Result<(), StoreErr
             .map_err(map)?;
     }
     Ok(())
+}
+
+/// Makes the key that signs checkpoints, once.
+async fn make_signing_key(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let mut key = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *key).map_err(|e| StoreError::unavailable("drawing a key", e))?;
+    sqlx::query("INSERT INTO log.signing_key (key) VALUES ($1) ON CONFLICT (one) DO NOTHING")
+        .bind(key.as_slice())
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(|e| error::map("making the key that signs checkpoints", e))
 }

@@ -31,6 +31,7 @@ impl PostgresStore {
 impl SecretStore for PostgresStore {
     async fn installation_secrets(&self) -> Result<InstallationSecrets, StoreError> {
         const SQL: &str = "SELECT name, value FROM log.installation_secrets \
+                           UNION ALL SELECT 'signing_key', key FROM log.signing_key \
                            UNION ALL SELECT 'setup_code_hash', hash FROM log.setup_code";
         let rows = self.secret_rows("reading the installation's keys", Statement::new(SQL)).await?;
         let find = |name: &str| {
@@ -41,6 +42,7 @@ impl SecretStore for PostgresStore {
         Ok(InstallationSecrets {
             tag_key: Key32::new(find("tag_key").ok_or_else(missing)?),
             cursor_key: Key32::new(find("cursor_key").ok_or_else(missing)?),
+            signing_key: find("signing_key").map(Key32::new),
             setup_code_hash: find("setup_code_hash").map(SecretHash::new),
         })
     }

@@ -21,6 +21,8 @@ const PUT_SETUP_CODE: &str = "INSERT INTO installation_secrets (name, value) VAL
 const PUT_INSTALLATION_KEYS: &str = "UPDATE installation_secrets SET value = \
     CASE WHEN EXISTS (SELECT 1 FROM user_keys) THEN NULL WHEN name = 'tag_key' THEN ?1 ELSE ?2 END \
     WHERE name IN ('tag_key', 'cursor_key')";
+const PUT_SIGNING_KEY: &str =
+    "UPDATE signing_key SET key = CASE WHEN EXISTS (SELECT 1 FROM user_keys) THEN NULL ELSE ?1 END";
 const CLEAR_SETUP_CODE: &str = "DELETE FROM installation_secrets WHERE name = 'setup_code_hash'";
 
 pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
@@ -57,6 +59,7 @@ pub(crate) fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
         SecretWrite::PutInstallationKeys { tag_key, cursor_key } => Statement::new(PUT_INSTALLATION_KEYS)
             .with(tag_key.expose().as_slice())?
             .with(cursor_key.expose().as_slice()),
+        SecretWrite::PutSigningKey { key } => Statement::new(PUT_SIGNING_KEY).with(key.expose().as_slice()),
         SecretWrite::ClearSetupCode => Ok(Statement::new(CLEAR_SETUP_CODE)),
     }
 }

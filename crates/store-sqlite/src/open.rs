@@ -46,6 +46,7 @@ impl SqliteStore {
         check_version(&mut connection).await?;
         schema::migrate(&mut connection, found).await?;
         make_installation(&mut connection).await?;
+        make_signing_key(&mut connection).await?;
         let readers = pool(place);
         let writer = Writer::start(connection, options, lock);
         let snapshots = SnapshotFiles::new(place.snapshots());
@@ -64,10 +65,8 @@ impl SqliteStore {
         let mut connection = connect_first(&reading(place), place).await?;
         let found = schema::check(&mut connection, place).await?;
         check_version(&mut connection).await?;
-        if found < schema::KNOWN {
-            return Err(
-                place.not_ours(format!("its schema {found} is older than this build; start the server once"))
-            );
+        if found < schema::READABLE {
+            return Err(place.not_ours("nothing was made in it yet; start the server once"));
         }
         let snapshots = SnapshotFiles::new(place.snapshots());
         Ok(Arc::new(Self { readers: pool(place), writer: None, snapshots }))
@@ -199,6 +198,18 @@ async fn make_installation(connection: &mut SqliteConnection) -> Result<(), Stor
             .map_err(map)?;
     }
     transaction.commit().await.map_err(map)
+}
+
+/// Makes the key that signs checkpoints, once.
+async fn make_signing_key(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let mut key = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *key).map_err(|e| StoreError::unavailable("drawing a key", e))?;
+    sqlx::query("INSERT INTO signing_key (one, key) VALUES (1, ?) ON CONFLICT DO NOTHING")
+        .bind(key.to_vec())
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(|e| error::map("making the key that signs checkpoints", e))
 }
 
 #[cfg(test)]

@@ -8,13 +8,19 @@ use sqlx::{Connection, SqliteConnection, raw_sql};
 const APPLICATION_ID: i64 = 0x4348_5254;
 
 /// Every migration, in order; the position (from 1) is its number and the schema's version after it.
-const MIGRATIONS: &[&str] = &[include_str!("../../../migrations/sqlite/0001_log.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../../migrations/sqlite/0001_log.sql"),
+    include_str!("../../../migrations/sqlite/0002_signing_key.sql"),
+];
 
 /// The schema this build works with.
 pub const KNOWN: i64 = MIGRATIONS.len() as i64;
 
+/// The oldest schema a tool that only reads can do without bringing up to date: what came since stands beside the log.
+pub(crate) const READABLE: i64 = 1;
+
 /// Sets the version in the transaction of the migration. SQLite takes no parameter here.
-const SET_VERSION: &[&str] = &["PRAGMA user_version = 1"];
+const SET_VERSION: &[&str] = &["PRAGMA user_version = 1", "PRAGMA user_version = 2"];
 
 /// Refuses a file that is somebody else's or newer than this build, and says which schema it has; 0 for an empty one.
 pub(crate) async fn check(connection: &mut SqliteConnection, place: &Place) -> Result<i64, StoreError> {

@@ -20,6 +20,23 @@ impl SqliteStore {
     pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
         self.writer.as_ref().ok_or(StoreError::ReadOnly)
     }
+
+    /// None in a file of schema 1, which is open for reading then.
+    async fn signing_key(&self) -> Result<Option<Key32>, StoreError> {
+        const THERE: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'signing_key'";
+        let map = |e| error::map("reading the key that signs checkpoints", e);
+        let there: i64 = sqlx::query_scalar(THERE).fetch_one(&self.readers).await.map_err(map)?;
+        if there == 0 {
+            return Ok(None);
+        }
+        let key: Option<Vec<u8>> = sqlx::query_scalar("SELECT key FROM signing_key")
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(map)?;
+        let Some(key) = key.map(Zeroizing::new) else { return Ok(None) };
+        let bytes = key.as_slice().try_into();
+        bytes.map(|bytes| Some(Key32::new(bytes))).map_err(|_| error::damaged("the signing key can't be read"))
+    }
 }
 
 #[async_trait]
@@ -38,6 +55,7 @@ impl SecretStore for SqliteStore {
         Ok(InstallationSecrets {
             tag_key: Key32::new(find("tag_key").ok_or_else(missing)?),
             cursor_key: Key32::new(find("cursor_key").ok_or_else(missing)?),
+            signing_key: self.signing_key().await?,
             setup_code_hash: find("setup_code_hash").map(SecretHash::new),
         })
     }

@@ -86,6 +86,9 @@ pub struct InstallationSecrets {
     pub tag_key: Key32,
     /// Cursors of pages are signed with it.
     pub cursor_key: Key32,
+    /// Checkpoints of the log are signed with it: an Ed25519 seed. None only where an older build made the store and
+    /// nobody has opened it to write since.
+    pub signing_key: Option<Key32>,
     /// Hash of the code that lets the first administrator in, while there is one.
     pub setup_code_hash: Option<SecretHash>,
 }
@@ -191,6 +194,12 @@ pub enum SecretWrite {
         tag_key: Key32,
         /// As [`InstallationSecrets::cursor_key`].
         cursor_key: Key32,
+    },
+    /// Replaces the key that signs checkpoints by that of the installation whose log this store takes over. Refused
+    /// while there is any user's key: by then checkpoints were given away.
+    PutSigningKey {
+        /// As [`InstallationSecrets::signing_key`].
+        key: Key32,
     },
 }
 

@@ -55,6 +55,9 @@ pub(super) struct FirstLine {
     pub(super) head_hash: Hash,
     tag_key: Hex,
     cursor_key: Hex,
+    /// Absent in files of builds that signed no checkpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signing_key: Option<Hex>,
     setup_code_hash: Option<Hex>,
 }
 
@@ -68,6 +71,7 @@ impl FirstLine {
             head_hash: head.hash,
             tag_key: Hex::new(keys.tag_key.expose()),
             cursor_key: Hex::new(keys.cursor_key.expose()),
+            signing_key: keys.signing_key.as_ref().map(|key| Hex::new(key.expose())),
             setup_code_hash: keys.setup_code_hash.as_ref().map(|hash| Hex::new(hash.expose())),
         }
     }
@@ -78,19 +82,26 @@ impl FirstLine {
 
     /// Whether these are the keys a store has.
     pub(super) fn has_keys(&self, kept: &InstallationSecrets) -> bool {
-        self.tag_key.bytes() == *kept.tag_key.expose() && self.cursor_key.bytes() == *kept.cursor_key.expose()
+        let signing = |key: &Hex| kept.signing_key.as_ref().is_some_and(|kept| key.bytes() == *kept.expose());
+        self.tag_key.bytes() == *kept.tag_key.expose()
+            && self.cursor_key.bytes() == *kept.cursor_key.expose()
+            && self.signing_key.as_ref().is_none_or(signing)
     }
 
     /// What makes them a store's.
     pub(super) fn writes(&self) -> Vec<SecretWrite> {
         let code = self.setup_code_hash.as_ref().map(|hash| SecretHash::new(hash.bytes()));
-        vec![
+        let mut writes = vec![
             SecretWrite::PutInstallationKeys {
                 tag_key: Key32::new(self.tag_key.bytes()),
                 cursor_key: Key32::new(self.cursor_key.bytes()),
             },
             code.map_or(SecretWrite::ClearSetupCode, |hash| SecretWrite::PutSetupCode { hash }),
-        ]
+        ];
+        // Without one the store keeps its own: nobody holds a checkpoint of the other.
+        let key = self.signing_key.as_ref().map(|key| Key32::new(key.bytes()));
+        writes.extend(key.map(|key| SecretWrite::PutSigningKey { key }));
+        writes
     }
 }
 

@@ -100,14 +100,19 @@ pub(super) async fn keys_replaced(store: Arc<dyn Store>) {
         cursor_key: Key32::new([byte + 1; 32]),
     };
     let mut append = store.append().await.unwrap();
-    append.write(&Batch { secrets: vec![put(3)], ..all() }).await.unwrap();
+    let sign = |byte| SecretWrite::PutSigningKey { key: Key32::new([byte; 32]) };
+    append.write(&Batch { secrets: vec![put(3), sign(7)], ..all() }).await.unwrap();
     append.commit().await.unwrap();
     let kept = store.installation_secrets().await.unwrap();
     assert_eq!((kept.tag_key.expose(), kept.cursor_key.expose()), (&[3; 32], &[4; 32]));
+    assert_eq!(kept.signing_key.unwrap().expose(), &[7; 32]);
     // Names are tagged with the key as soon as there are users.
     let one = SecretWrite::PutUserKey { user: user(1), key: UserKey::new([1; 32]) };
     store.write_secrets(&[one]).await.unwrap();
     let error = store.write_secrets(&[put(5)]).await.unwrap_err();
     assert!(matches!(error, StoreError::Refused(_)), "{error}");
     assert_eq!(store.installation_secrets().await.unwrap().tag_key.expose(), &[3; 32]);
+    let error = store.write_secrets(&[sign(9)]).await.unwrap_err();
+    assert!(matches!(error, StoreError::Refused(_)), "{error}");
+    assert_eq!(store.installation_secrets().await.unwrap().signing_key.unwrap().expose(), &[7; 32]);
 }

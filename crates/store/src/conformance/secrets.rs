@@ -46,6 +46,9 @@ pub(super) async fn installation(store: Arc<dyn Store>) {
     assert_eq!(first.tag_key.expose(), again.tag_key.expose());
     assert_eq!(first.cursor_key.expose(), again.cursor_key.expose());
     assert_ne!(first.tag_key.expose(), first.cursor_key.expose());
+    let signing = [first.signing_key, again.signing_key].map(|key| *key.unwrap().expose());
+    assert_eq!(signing[0], signing[1]);
+    assert!(![first.tag_key.expose(), first.cursor_key.expose()].contains(&&signing[0]));
     assert_eq!(first.setup_code_hash, None);
 }
 

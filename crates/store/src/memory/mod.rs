@@ -71,7 +71,7 @@ impl MemoryStore {
             head: chain::empty(log_id),
             events: Vec::new(),
             answers: BTreeMap::new(),
-            secrets: Secrets::new(Key32::new([0xA1; 32]), Key32::new([0xB2; 32])),
+            secrets: Secrets::new([0xA1, 0xB2, 0xC3].map(|byte| Key32::new([byte; 32]))),
             snapshots: Vec::new(),
         };
         let shared = Shared {

@@ -15,6 +15,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 pub(super) struct Secrets {
     tag_key: Key32,
     cursor_key: Key32,
+    signing_key: Key32,
     setup_code: Option<SecretHash>,
     pub(super) user_keys: BTreeMap<UserId, UserKey>,
     pub(super) passwords: BTreeMap<UserId, PasswordHash>,
@@ -22,10 +23,11 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    pub(super) fn new(tag_key: Key32, cursor_key: Key32) -> Self {
+    pub(super) fn new([tag_key, cursor_key, signing_key]: [Key32; 3]) -> Self {
         Self {
             tag_key,
             cursor_key,
+            signing_key,
             setup_code: None,
             user_keys: BTreeMap::new(),
             passwords: BTreeMap::new(),
@@ -37,6 +39,7 @@ impl Secrets {
         InstallationSecrets {
             tag_key: self.tag_key.clone(),
             cursor_key: self.cursor_key.clone(),
+            signing_key: Some(self.signing_key.clone()),
             setup_code_hash: self.setup_code.clone(),
         }
     }
@@ -110,6 +113,12 @@ impl Secrets {
                     return Err(StoreError::Refused("names are tagged with the installation's keys".into()));
                 }
                 (self.tag_key, self.cursor_key) = (tag_key.clone(), cursor_key.clone());
+            }
+            SecretWrite::PutSigningKey { key } => {
+                if !self.user_keys.is_empty() {
+                    return Err(StoreError::Refused("checkpoints are signed with the installation's key".into()));
+                }
+                self.signing_key = key.clone();
             }
         }
         Ok(())
