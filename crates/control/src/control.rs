@@ -10,6 +10,7 @@ use crate::{
     identity::Identity,
     leases::Servers,
     load::Folding,
+    operations::Operations,
     profiles::Profiles,
     published::{Published, State},
     request::{Receipt, Request},
@@ -56,6 +57,8 @@ pub(crate) struct Inner {
     pub(crate) catalog_due: AtomicBool,
     /// That this server leads the clock's work, if it does.
     pub(crate) housekeeper: tokio::sync::Mutex<Option<Box<dyn Leadership>>>,
+    /// By which long work is begun.
+    pub(crate) operations: Operations,
     pub(crate) queue: writer::Queue,
     pub(crate) sealing: Sealing,
     pub(crate) profiles: Profiles,

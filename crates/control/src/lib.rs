@@ -17,6 +17,7 @@ mod health;
 mod identity;
 mod leases;
 mod load;
+mod operations;
 mod past;
 mod profiles;
 mod published;
@@ -46,6 +47,7 @@ pub use identity::{
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
+pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;
