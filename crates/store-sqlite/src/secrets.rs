@@ -35,7 +35,9 @@ impl SqliteStore {
             .map_err(map)?;
         let Some(key) = key.map(Zeroizing::new) else { return Ok(None) };
         let bytes = key.as_slice().try_into();
-        bytes.map(|bytes| Some(Key32::new(bytes))).map_err(|_| error::damaged("the signing key can't be read"))
+        bytes
+            .map(|bytes| Some(Key32::new(bytes)))
+            .map_err(|_| error::damaged("the signing key can't be read"))
     }
 }
 

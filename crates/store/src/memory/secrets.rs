@@ -116,7 +116,9 @@ impl Secrets {
             }
             SecretWrite::PutSigningKey { key } => {
                 if !self.user_keys.is_empty() {
-                    return Err(StoreError::Refused("checkpoints are signed with the installation's key".into()));
+                    return Err(StoreError::Refused(
+                        "checkpoints are signed with the installation's key".into(),
+                    ));
                 }
                 self.signing_key = key.clone();
             }
