@@ -12,12 +12,14 @@ mod limits;
 mod log;
 pub mod memory;
 mod moving;
+pub mod past;
 mod secrets;
 mod servers;
 mod snapshot;
 pub mod snapshot_files;
 pub mod table_checks;
 mod tables;
+pub mod tables_sql;
 pub mod verify;
 
 pub use chain::{Chain, ChainError};
@@ -26,6 +28,7 @@ pub use limits::*;
 pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
 pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};
 pub use moving::{MOVED_ROWS_MAX, MoveStore};
+pub use past::AsOf;
 pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,
     SecretStore, SecretWrite, UserKey, check_writes,
