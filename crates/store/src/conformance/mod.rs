@@ -1,7 +1,7 @@
 //! The suite every store must pass. A case takes an empty store of its own and panics with what is wrong.
 //!
-//! [`run_all`] runs everything on whatever makes empty stores; [`CASES`] lists the cases for whoever wants to run
-//! them one by one. Must not know any database.
+//! [`run_all`] runs everything on whatever makes empty stores; [`CASES`] and [`TABLE_CASES`] list the cases for
+//! whoever wants to run them one by one. Must not know any database.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,10 +21,12 @@ mod samples;
 mod secrets;
 mod servers;
 mod snapshots;
+mod tables;
 
 use crate::Store;
 pub use samples::{Counter, Writing, append_one, batch_of, group_renamed, meta, moment, verified};
 use std::{pin::Pin, sync::Arc, time::Duration};
+pub use tables::TABLE_CASES;
 
 /// A running case.
 pub type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -38,13 +40,15 @@ pub struct Case {
 }
 
 macro_rules! cases {
-    ($($name:literal => $path:path),+ $(,)?) => {
-        /// Every case.
-        pub const CASES: &[Case] = &[$(Case { name: $name, run: |store| Box::pin($path(store)) }),+];
+    ($list:ident: $($name:literal => $path:path),+ $(,)?) => {
+        /// Every case here.
+        pub const $list: &[Case] = &[$(Case { name: $name, run: |store| Box::pin($path(store)) }),+];
     };
 }
+use cases;
 
 cases! {
+    CASES:
     "an empty log has head 0 and no events" => log::empty,
     "an empty log takes another id, one with events keeps its own" => log::adopting,
     "what was appended is read back equal, in pages of any size" => log::paging,
@@ -101,7 +105,7 @@ const HANGING_AFTER: Duration = Duration::from_secs(300);
 /// # Panics
 /// When a case fails; what it was is printed first.
 pub async fn run_all<F: Future<Output = Arc<dyn Store>>>(make: impl Fn() -> F) {
-    for case in CASES {
+    for case in CASES.iter().chain(TABLE_CASES) {
         let store = make().await;
         let running = tokio::time::timeout(HANGING_AFTER, tokio::spawn((case.run)(store)));
         match running.await {

@@ -20,10 +20,10 @@ struct Model {
 }
 
 /// Numbers that look random (splitmix64), the same in every run.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
+    pub(super) fn roll(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -31,7 +31,7 @@ impl Dice {
         (z ^ (z >> 31)) % below
     }
 
-    fn size(&mut self, below: u64) -> usize {
+    pub(super) fn size(&mut self, below: u64) -> usize {
         usize::try_from(self.roll(below)).unwrap()
     }
 }
