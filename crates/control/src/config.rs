@@ -71,6 +71,10 @@ pub struct Config {
     pub clock: Arc<dyn Clock>,
     /// Told how far a start has come.
     pub progress: Option<ProgressFn>,
+    /// How many past states are kept for further questions: each may be as large as the present one.
+    pub past_policies_max: usize,
+    /// How long a question about the past waits for its state to be replayed.
+    pub past_wait: Duration,
     /// How many commands may wait for the writer.
     pub queue_commands_max: usize,
     /// How many commands one transaction takes.
@@ -127,6 +131,8 @@ impl Default for Config {
             limits: Limits::default(),
             clock: Arc::new(SystemClock),
             progress: None,
+            past_policies_max: 4,
+            past_wait: Duration::from_secs(20),
             queue_commands_max: 4_096,
             batch_commands_max: 128,
             version_wait: Duration::from_secs(5),

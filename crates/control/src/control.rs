@@ -10,6 +10,7 @@ use crate::{
     identity::Identity,
     leases::Servers,
     load::Folding,
+    past::Pasts,
     operations::Operations,
     profiles::Profiles,
     published::{Published, State},
@@ -65,6 +66,7 @@ pub(crate) struct Inner {
     pub(crate) identity: Identity,
     pub(crate) cursor_key: [u8; 32],
     pub(crate) last_snapshot: snapshots::Last,
+    pub(crate) pasts: Pasts,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
 }

@@ -47,6 +47,7 @@ pub use identity::{
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
+pub use past::{AsOfError, Past};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};

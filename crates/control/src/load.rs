@@ -178,8 +178,9 @@ pub(crate) async fn usable_snapshot(
         tracing::warn!(offset = %header.offset, "a snapshot without its anchor in the log is ignored");
         return Ok(None);
     };
-    match Policy::from_snapshot(&body) {
-        Ok(policy) if policy.version() == header.offset => Ok(Some((policy, anchor))),
+    // Decoding a large policy takes seconds of processor time: off the async threads.
+    match tokio::task::spawn_blocking(move || Policy::from_snapshot(&body)).await {
+        Ok(Ok(policy)) if policy.version() == header.offset => Ok(Some((policy, anchor))),
         Ok(_) | Err(_) => {
             tracing::warn!(offset = %header.offset, "an unreadable snapshot is ignored");
             Ok(None)

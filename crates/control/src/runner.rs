@@ -41,6 +41,7 @@ impl Control {
     /// One round of the clock's work; the background task does it on its own.
     pub async fn housekeeping(&self, forget_old_rows: bool) {
         let inner = &self.inner;
+        inner.pasts.forget_idle();
         let _ = following::once(inner).await;
         following::measure_absence(inner);
         if inner.contact.is_lost() {
