@@ -4,6 +4,7 @@
 //! lines of JSON, [`import`](import::import) such lines, carry what stands beside it ([`secrets`]). Must not know any
 //! database, nor how the answers are shown.
 
+pub mod backup;
 pub mod export;
 pub mod import;
 pub mod lines;

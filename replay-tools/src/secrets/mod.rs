@@ -7,6 +7,7 @@ mod rows;
 use crate::ToolError;
 use charter_events::Head;
 use charter_store::{Append, Batch, MOVED_ROWS_MAX, Store};
+pub(crate) use rows::Hex;
 use rows::{FirstLine, LINE_BYTES_MAX, Row, Written};
 use std::io::{BufRead, Read, Write};
 use zeroize::Zeroizing;

@@ -16,14 +16,14 @@ const WARNING: &str = "keys and password hashes of an installation: keep secret,
 
 /// 32 secret bytes, as hexadecimal digits.
 #[derive(Clone)]
-pub(super) struct Hex(Zeroizing<[u8; 32]>);
+pub(crate) struct Hex(Zeroizing<[u8; 32]>);
 
 impl Hex {
-    fn new(bytes: &[u8; 32]) -> Self {
+    pub(crate) fn new(bytes: &[u8; 32]) -> Self {
         Self(Zeroizing::new(*bytes))
     }
 
-    fn bytes(&self) -> [u8; 32] {
+    pub(crate) fn bytes(&self) -> [u8; 32] {
         *self.0
     }
 }
