@@ -3,6 +3,7 @@
 use crate::clock::{Clock, SystemClock};
 use charter_commands::Limits;
 use charter_events::{DisplayName, Offset};
+use charter_tables::{PROJECTIONS, Projection};
 use std::{sync::Arc, time::Duration};
 
 /// How far a start has come.
@@ -107,6 +108,12 @@ pub struct Config {
     pub verify_every: Option<Duration>,
     /// How many events a second the background verification reads.
     pub verify_events_per_second: u32,
+    /// Which projections' tables this server keeps up to date, when it leads that work; none: it never does.
+    pub projections: Vec<&'static dyn Projection>,
+    /// How many events the tables take at once at most; a command is never divided.
+    pub tables_batch_events_max: usize,
+    /// How often it is looked whether somebody wants the tables rebuilt, or another server keeps them now.
+    pub tables_look_every: Duration,
     /// How long a session lasts, whatever happens in it.
     pub session_length: Duration,
     /// Bounds on guessing passwords.
@@ -149,6 +156,9 @@ impl Default for Config {
             lease_renew_every: Duration::from_secs(3),
             verify_every: Some(Duration::from_secs(24 * 3_600)),
             verify_events_per_second: 20_000,
+            projections: PROJECTIONS.to_vec(),
+            tables_batch_events_max: 5_000,
+            tables_look_every: Duration::from_millis(500),
             session_length: Duration::from_secs(12 * 3_600),
             sign_in: SignInLimits::default(),
             make_setup_code: true,

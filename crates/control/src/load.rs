@@ -88,16 +88,24 @@ impl Folding {
 
     /// Verifies and applies the next events.
     pub(crate) fn fold(&mut self, events: &[StoredEvent]) -> Result<(), LoadError> {
-        for event in events {
-            self.verifier.next(event).map_err(LoadError::Damaged)?;
-            let offset = event.offset;
-            let decoded = event.decode().map_err(|source| LoadError::Unknown { offset, source })?;
-            self.policy
-                .apply(&event.meta(), &decoded)
-                .map_err(|source| LoadError::Inconsistent { offset, source })?;
-            if let Event::UserErased(erased) = &decoded {
-                self.erased.push(erased.user);
-            }
+        events.iter().try_for_each(|event| self.fold_seeing(event, |_, _| {}))
+    }
+
+    /// Verifies and applies the next event, and shows it to somebody with the state just before it.
+    pub(crate) fn fold_seeing(
+        &mut self,
+        event: &StoredEvent,
+        see: impl FnOnce(&Policy, &Event),
+    ) -> Result<(), LoadError> {
+        self.verifier.next(event).map_err(LoadError::Damaged)?;
+        let offset = event.offset;
+        let decoded = event.decode().map_err(|source| LoadError::Unknown { offset, source })?;
+        see(&self.policy, &decoded);
+        self.policy
+            .apply(&event.meta(), &decoded)
+            .map_err(|source| LoadError::Inconsistent { offset, source })?;
+        if let Event::UserErased(erased) = &decoded {
+            self.erased.push(erased.user);
         }
         Ok(())
     }

@@ -79,6 +79,7 @@ pub(super) fn quiet(clock: Arc<StandingClock>) -> Config {
         snapshot_check_every: never,
         housekeeping_every: never,
         verify_every: None,
+        projections: Vec::new(),
         version_wait: Duration::from_millis(50),
         ..Config::default()
     }
