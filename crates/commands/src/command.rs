@@ -6,6 +6,7 @@ use crate::{
     credentials::*,
     grants::*,
     groups::*,
+    history::*,
     installation::*,
     objects::*,
     operations::*,
@@ -90,4 +91,5 @@ commands! {
     "operations.record_backup" RecordBackup;
     "operations.record_restore" RecordRestore;
     "operations.skip_event" SkipEvent;
+    "history.undo" Undo;
 }

@@ -56,6 +56,19 @@ impl<'a> Context<'a> {
         self
     }
 
+    /// The context of one command of several that are decided as one. `If-Match` is about none of them.
+    pub(crate) fn step(&mut self) -> Context<'_> {
+        Context {
+            caller: self.caller,
+            now: self.now,
+            ids: &mut *self.ids,
+            limits: self.limits,
+            if_match: None,
+            #[cfg(feature = "mutants")]
+            removed: self.removed,
+        }
+    }
+
     /// Whether a guard stands. Always, but in the proof that its tests notice when it doesn't.
     #[cfg_attr(
         not(feature = "mutants"),

@@ -34,15 +34,21 @@ pub(crate) fn require_one_remains(
 
 /// The policy as it would be.
 fn staged(policy: &Policy, events: &[Event], ctx: &Context<'_>) -> Result<Policy, Refusal> {
-    let misfit = |why: String| Refusal::new(Code::InvalidState, why);
     let mut staged = policy.clone();
-    let actor = ctx.caller.attribution(policy);
+    stage(&mut staged, events, ctx)?;
+    Ok(staged)
+}
+
+/// Lets events happen to a policy that nobody else sees.
+pub(crate) fn stage(staged: &mut Policy, events: &[Event], ctx: &Context<'_>) -> Result<(), Refusal> {
+    let misfit = |why: String| Refusal::new(Code::InvalidState, why);
+    let actor = ctx.caller.attribution(staged);
     for event in events {
         let offset = staged.version().plus(1).ok_or_else(|| misfit("the log is full".to_owned()))?;
-        let meta = EventMeta { offset, recorded_at: ctx.now.max(policy.recorded_at()), actor: actor.clone() };
+        let meta = EventMeta { offset, recorded_at: ctx.now.max(staged.recorded_at()), actor: actor.clone() };
         staged.apply(&meta, event).map_err(|fault| misfit(fault.to_string()))?;
     }
-    Ok(staged)
+    Ok(())
 }
 
 /// Whether an event can take an administrator away. Wide on purpose; what it lets by needs no staging.

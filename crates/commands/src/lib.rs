@@ -13,6 +13,7 @@ mod decide;
 pub mod grants;
 pub mod groups;
 mod guard;
+pub mod history;
 mod holding;
 pub mod installation;
 mod last_administrator;
@@ -35,6 +36,7 @@ pub use groups::*;
 pub use guard::Guard;
 #[cfg(feature = "mutants")]
 pub use guard::Guards;
+pub use history::*;
 pub use installation::*;
 pub use limits::Limits;
 pub use objects::*;

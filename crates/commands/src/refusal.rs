@@ -89,6 +89,8 @@ codes! {
     InvalidState "invalid_state" Conflict;
     /// Something still stands on it.
     InUse "in_use" Conflict;
+    /// A command that is in the log can't be undone; the detail says which event of it, and why.
+    NotUndoable "not_undoable" Conflict;
 
     /// The target changed since the caller saw it.
     Stale "stale" PreconditionFailed;

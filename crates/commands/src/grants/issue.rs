@@ -210,7 +210,8 @@ impl IssueGrant {
         Ok(())
     }
 
-    fn says_the_same(&self, grant: &GrantView<'_>, content: &Content) -> bool {
+    /// Whether a standing grant says what this command would say with such a content.
+    pub(crate) fn says_the_same(&self, grant: &GrantView<'_>, content: &Content) -> bool {
         grant.effect == self.effect
             && grant.not_before == self.not_before
             && grant.expires_at == self.expires_at

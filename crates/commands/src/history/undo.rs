@@ -1,0 +1,152 @@
+//! Undoes a command, by the commands that lead back.
+//!
+//! Refused: `forbidden` without `core.audit.read` platform-wide, for who undoes a command must know it;
+//! `not_undoable` when one of its events can't be undone, or nothing is left of them; then whatever refuses one of
+//! the commands that lead back. They are decided in order, each on what its predecessors left, with every guard, by
+//! the same caller at the same moment: all or none.
+
+use super::{
+    UNDO_EVENTS_MAX,
+    inverse::{Fate, Inverse, Whole},
+    step::{Now, Present, Renewed, Step},
+    why::{NotUndoable, Reason, Why},
+};
+use crate::{
+    Command, Context, Decided,
+    command::Decide,
+    decide::require_consequences,
+    last_administrator::stage,
+    may::require_global,
+    refusal::{Code, Refusal},
+};
+use charter_events::{Event, Offset, Timestamp, TokenId};
+use charter_policy::Policy;
+
+/// Undoes a command. Made with [`Undo::of`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undo {
+    first: Offset,
+    last: Offset,
+    whole: Whole,
+    inverses: Vec<Undone>,
+}
+
+/// One event, and what undoing it restores.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Undone {
+    offset: Offset,
+    type_name: &'static str,
+    inverse: Inverse,
+}
+
+impl Undone {
+    const fn reason(&self, why: Why) -> Reason {
+        Reason { offset: self.offset, type_name: self.type_name, why }
+    }
+}
+
+impl Undo {
+    /// What it takes to undo a command, as far as that can be told from the state just before it. `events` are all
+    /// of the command's, the first at offset `first`; at most [`UNDO_EVENTS_MAX`].
+    ///
+    /// # Errors
+    /// [`NotUndoable`] when one of them never can be.
+    pub fn of(before: &Policy, first: Offset, events: &[Event]) -> Result<Self, NotUndoable> {
+        let whole = Whole::of(events);
+        let (mut inverses, mut never, mut stays) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last = first;
+        for (index, event) in (0_u64..).zip(events) {
+            last = first.plus(index).unwrap_or(Offset::MAX);
+            let (offset, type_name) = (last, event.type_name());
+            match whole.fate(before, event) {
+                Fate::Undo(inverse) => inverses.push(Undone { offset, type_name, inverse }),
+                Fate::Beside => {}
+                Fate::Stays(why) => stays.push(Reason { offset, type_name, why }),
+                Fate::Never(why) => never.push(Reason { offset, type_name, why }),
+            }
+        }
+        // What stays is told only if the command did nothing else.
+        let stays = if inverses.is_empty() { stays } else { Vec::new() };
+        match NotUndoable::of(never).or_else(|| NotUndoable::of(stays)) {
+            Some(not) => Err(not),
+            None => Ok(Self { first, last, whole, inverses }),
+        }
+    }
+
+    /// The first event of the command that is undone.
+    pub const fn first(&self) -> Offset {
+        self.first
+    }
+
+    /// The last event of the command that is undone.
+    pub const fn last(&self) -> Offset {
+        self.last
+    }
+
+    /// The tokens that undoing takes away: what is kept of them beside the log can go with it.
+    pub fn tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
+        self.inverses.iter().filter_map(|undone| match undone.inverse {
+            Inverse::TokenIssued { token } => Some(token),
+            _ => None,
+        })
+    }
+
+    /// The commands that lead back from a state, in order. Groups and roles that come back get new ids; commands here
+    /// still name the old ones.
+    ///
+    /// # Errors
+    /// [`NotUndoable`] when one of the events can't be undone any more, or nothing is left of all of them.
+    pub fn commands(&self, policy: &Policy, now: Timestamp) -> Result<Vec<Command>, NotUndoable> {
+        Ok(self.steps(policy, now)?.into_iter().map(|(_, step)| step.command).collect())
+    }
+
+    /// The last is undone first.
+    fn steps(&self, policy: &Policy, now: Timestamp) -> Result<Vec<(&Undone, Step)>, NotUndoable> {
+        let Self { first, last, whole, .. } = self;
+        let present = Present { policy, now, whole, first: *first, last: *last };
+        let (mut steps, mut never, mut moot) = (Vec::new(), Vec::new(), Vec::new());
+        for undone in self.inverses.iter().rev() {
+            match present.step(&undone.inverse) {
+                Now::Do(step) => steps.push((undone, step)),
+                Now::Moot(why) => moot.push(undone.reason(why)),
+                Now::Never(why) => never.push(undone.reason(why)),
+            }
+        }
+        let moot = if steps.is_empty() { moot } else { Vec::new() };
+        match NotUndoable::of(never).or_else(|| NotUndoable::of(moot)) {
+            Some(not) => Err(not),
+            None => Ok(steps),
+        }
+    }
+}
+
+impl Decide for Undo {
+    fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
+        require_global(policy, ctx, "core.audit.read")?;
+        if self.inverses.len() > UNDO_EVENTS_MAX {
+            return Err(Refusal::limit("offset", "events in a command that is undone", UNDO_EVENTS_MAX));
+        }
+        let steps = self.steps(policy, ctx.now).map_err(|not| not_undoable(&not))?;
+        let (mut state, mut renewed, mut events) = (policy.clone(), Renewed::default(), Vec::new());
+        for (undone, step) in steps {
+            let command = renewed.in_command(&step.command);
+            let decided = crate::decide(&state, &command, &mut ctx.step())
+                .map_err(|refusal| within(undone, refusal))?;
+            renewed.note(&step, decided.created);
+            stage(&mut state, &decided.events, ctx)?;
+            events.extend(decided.events);
+            require_consequences(ctx, events.len())?;
+        }
+        Ok(Decided::events(events))
+    }
+}
+
+fn not_undoable(not: &NotUndoable) -> Refusal {
+    Refusal::of(Code::NotUndoable, "offset", not.to_string())
+}
+
+/// Says at which event a command that leads back was refused.
+fn within(undone: &Undone, refusal: Refusal) -> Refusal {
+    let detail = format!("undoing `{}` at offset {}: {}", undone.type_name, undone.offset, refusal.detail);
+    Refusal { detail, field: None, ..refusal }
+}
