@@ -118,6 +118,8 @@ pub struct Config {
     pub session_length: Duration,
     /// Bounds on guessing passwords.
     pub sign_in: SignInLimits,
+    /// Where backups go; none can be taken when absent.
+    pub backups: Option<Arc<dyn crate::backup::Backups>>,
     /// Whether a setup code is made while there never was an administrator.
     pub make_setup_code: bool,
     /// Guards a test takes out, to see that it notices.
@@ -161,6 +163,7 @@ impl Default for Config {
             tables_look_every: Duration::from_millis(500),
             session_length: Duration::from_secs(12 * 3_600),
             sign_in: SignInLimits::default(),
+            backups: None,
             make_setup_code: true,
             #[cfg(test)]
             removed: charter_commands::Guards::NONE,

@@ -65,6 +65,7 @@ pub(crate) struct Inner {
     pub(crate) profiles: Profiles,
     pub(crate) identity: Identity,
     pub(crate) cursor_key: [u8; 32],
+    pub(crate) keys_file: crate::backup::KeysFile,
     pub(crate) last_snapshot: snapshots::Last,
     pub(crate) pasts: Pasts,
     pub(crate) tasks: TaskTracker,
@@ -105,6 +106,9 @@ impl Inner {
     pub(crate) fn publish(&self, folding: Folding, head: Head) -> Arc<State> {
         let Folding { policy, erased, .. } = folding;
         let state = self.published.publish(policy, head);
+        if !erased.is_empty() {
+            self.keys_file.is_stale();
+        }
         erased.into_iter().for_each(|user| self.profiles.forget(user));
         state
     }

@@ -4,6 +4,7 @@
 //! or a secret. Must not know HTTP, a command line, or a particular database.
 
 mod access;
+mod backup;
 mod cache;
 mod clock;
 mod config;
@@ -35,6 +36,7 @@ mod verify;
 mod writer;
 
 pub use access::AccessControl;
+pub use backup::{BACKUP_OPERATION, BackupError, BackupMade, BackupWatch, Backups};
 pub use clock::{Clock, SystemClock};
 pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};
 pub use contact::Freshness;

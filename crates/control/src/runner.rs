@@ -3,6 +3,7 @@
 //! the last uses are each server's own.
 
 use crate::{
+    backup,
     control::{Control, Inner},
     error::CommandError,
     following::{self, in_time},
@@ -58,14 +59,15 @@ impl Control {
         if let Err(error) = start::bring_catalog_up_to_date(self).await {
             tracing::warn!(error = %causes(&error), "core's catalog stays as it is for now");
         }
-        if !leads(inner).await {
-            return;
+        if leads(inner).await {
+            self.expire_grants().await;
+            if forget_old_rows {
+                self.erase_users().await;
+                self.forget_old_rows().await;
+            }
         }
-        self.expire_grants().await;
-        if forget_old_rows {
-            self.erase_users().await;
-            self.forget_old_rows().await;
-        }
+        // Each server has its own, if it has one.
+        backup::refresh_keys(inner).await;
     }
 
     /// Records ended grants, one bounded command after another.
@@ -96,6 +98,7 @@ impl Control {
             ];
             if self.by_clock(EraseUser { user }.into(), secrets).await.is_ok() {
                 self.inner.profiles.forget(user);
+                self.inner.keys_file.is_stale();
             }
         }
     }

@@ -126,6 +126,7 @@ fn assemble(
         profiles: Profiles::new(),
         identity: Identity::new(&config),
         cursor_key: *secrets.cursor_key.expose(),
+        keys_file: crate::backup::KeysFile::new(),
         last_snapshot: snapshots::Last::new(folded.from_snapshot.unwrap_or(Offset::ZERO)),
         pasts: Pasts::new(config.past_policies_max),
         tasks: TaskTracker::new(),

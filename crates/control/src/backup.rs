@@ -1,0 +1,280 @@
+//! Backups as somebody asks for them: one at a time, watched and stopped as an operation, recorded in the log once the
+//! file is there. What a backup is, and where it goes, is handed in ([`Backups`]).
+//!
+//! The keys of users are in a file beside the backups. It must lose the key of whoever is erased, and must not lose a
+//! key that is nowhere else: after a restore without keys it has the only ones.
+
+use crate::{
+    control::{Control, Inner},
+    error::CommandError,
+    operations::{Ongoing, OperationError},
+    request::{Request, RequestMeta},
+};
+use async_trait::async_trait;
+use charter_commands::RecordBackup;
+use charter_events::{BackupTaken, Hash, Head, Timestamp, UserId};
+use charter_policy::Caller;
+use charter_store::{BoxError, Operation, Store, StoreError, causes};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// The kind of operation that a backup is.
+pub const BACKUP_OPERATION: &str = "backup";
+/// How often it is looked at how far a backup is, and whether it was stopped.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How far a backup is, and that it is to stop. Shared by whoever takes it and whoever watches.
+#[derive(Debug, Default)]
+pub struct BackupWatch {
+    done: AtomicU64,
+    total: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl BackupWatch {
+    /// Says how far it is; false: it is to stop.
+    pub fn tell(&self, done: u64, total: u64) -> bool {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn read(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A backup that is there: written, read back and verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupMade {
+    /// The last event in it.
+    pub head: Head,
+    /// SHA-256 of the file.
+    pub digest: Hash,
+    /// For people: which file it is, how large, and where the keys are.
+    pub told: String,
+}
+
+/// Where backups go.
+///
+/// Errors are for people: of a store, of a file system, or that another process writes there.
+#[async_trait]
+pub trait Backups: Send + Sync {
+    /// Takes a backup of a store, and replaces the file of users' keys.
+    async fn take(
+        &self,
+        store: Arc<dyn Store>,
+        now: Timestamp,
+        watch: Arc<BackupWatch>,
+    ) -> Result<BackupMade, BoxError>;
+
+    /// The users whose key is in the file of keys and not in the store.
+    async fn keys_missing(&self, store: Arc<dyn Store>) -> Result<Vec<UserId>, BoxError>;
+
+    /// Replaces the file of keys, if there is one, by the keys the store has.
+    async fn refresh_keys(&self, store: Arc<dyn Store>, now: Timestamp) -> Result<(), BoxError>;
+}
+
+/// Why no backup was begun.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// No folder is set for them (409).
+    #[error("this server has no folder for backups; `--backups` or `CHARTER_BACKUPS` names one")]
+    NoFolder,
+    /// One is being taken, or the store keeps no operations.
+    #[error(transparent)]
+    Operation(#[from] OperationError),
+}
+
+impl BackupError {
+    /// The stable code of the error.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoFolder => "no_backup_folder",
+            Self::Operation(OperationError::Running { .. }) => "backup_running",
+            Self::Operation(error) => error.code(),
+        }
+    }
+}
+
+/// Why a backup that was begun is none.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error("it was stopped")]
+    Stopped,
+    #[error(
+        "the file of keys has the keys of {users} users that the installation lacks, as after a restore without \
+         `--keys`: move it to where it is safe first, or restore with it"
+    )]
+    KeysWouldBeLost { users: usize },
+    #[error(transparent)]
+    Taking(BoxError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the state can't be read up to the end of the log")]
+    Behind(#[from] crate::error::VersionNotReached),
+    #[error("the backup is there ({told}), but the log does not say so: {error}")]
+    NotRecorded { told: String, error: CommandError },
+}
+
+impl Control {
+    /// Begins a backup. Whether the caller may ask for it is judged by whoever calls. What becomes of it, the operation
+    /// tells; once the file is there, the log does too, with the reason of the request.
+    ///
+    /// # Errors
+    /// [`BackupError`].
+    pub async fn start_backup(
+        &self,
+        asked_by: Option<UserId>,
+        meta: RequestMeta,
+    ) -> Result<Operation, BackupError> {
+        let Some(backups) = self.inner.config.backups.clone() else { return Err(BackupError::NoFolder) };
+        let ongoing = self.begin_operation(BACKUP_OPERATION, "log", asked_by).await?;
+        let operation = self.operation(ongoing.id()).await?;
+        let control = self.clone();
+        self.inner.tasks.spawn(async move { control.take_backup(backups, asked_by, meta, ongoing).await });
+        Ok(operation)
+    }
+
+    async fn take_backup(
+        &self,
+        backups: Arc<dyn Backups>,
+        asked_by: Option<UserId>,
+        meta: RequestMeta,
+        mut ongoing: Ongoing,
+    ) {
+        let id = ongoing.id();
+        let taken = match self.backed_up(backups, &mut ongoing).await {
+            Ok(made) => self.recorded(made, asked_by, meta).await,
+            Err(failed) => Err(failed),
+        };
+        let outcome = if taken.is_ok() { "done" } else { "failed" };
+        metrics::counter!("charter_backups_total", "outcome" => outcome).increment(1);
+        match &taken {
+            Ok(told) => tracing::info!(%id, "backup taken: {told}"),
+            Err(Failed::Stopped) => tracing::info!(%id, "the backup was stopped"),
+            Err(error) => tracing::error!(%id, error = %causes(error), "no backup was taken"),
+        }
+        // What somebody stopped stands as stopped already; a server that ends stopped it by itself.
+        if matches!(taken, Err(Failed::Stopped)) && ongoing.is_cancelled().await {
+            return;
+        }
+        if let Err(error) = ongoing.end(taken.map_err(|error| causes(&error))).await {
+            tracing::warn!(%id, error = %causes(&error), "the end of the backup can't be written down");
+        }
+    }
+
+    async fn backed_up(
+        &self,
+        backups: Arc<dyn Backups>,
+        ongoing: &mut Ongoing,
+    ) -> Result<BackupMade, Failed> {
+        self.require_no_key_lost(backups.as_ref()).await?;
+        let watch = Arc::new(BackupWatch::default());
+        let taking = backups.take(self.store(), self.inner.time(), Arc::clone(&watch));
+        tokio::pin!(taking);
+        let mut stopped = false;
+        loop {
+            tokio::select! {
+                made = &mut taking => {
+                    return made.map_err(|error| if stopped { Failed::Stopped } else { Failed::Taking(error) });
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {
+                    let (done, total) = watch.read();
+                    let halted = ongoing.progress(done, total, "events written and read back").await.is_err();
+                    if halted || self.inner.stop.is_cancelled() {
+                        stopped = true;
+                        watch.stop();
+                    }
+                }
+            }
+        }
+    }
+
+    async fn recorded(
+        &self,
+        made: BackupMade,
+        asked_by: Option<UserId>,
+        meta: RequestMeta,
+    ) -> Result<String, Failed> {
+        let BackupMade { head, digest, told } = made;
+        let taken = BackupTaken { head: head.offset, hash: head.hash, digest, asked_by };
+        let RequestMeta { via, request_id, reason, .. } = meta;
+        let meta = RequestMeta { request_id, reason, ..RequestMeta::new(via) };
+        let request = Request::new(Caller::System, RecordBackup { taken }.into(), meta);
+        if let Err(error) = self.submit(request).await {
+            return Err(Failed::NotRecorded { told, error });
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a gauge takes floats; seconds fit")]
+        let seconds = (self.inner.time().as_micros() / 1_000_000) as f64;
+        metrics::gauge!("charter_last_backup_timestamp_seconds").set(seconds);
+        Ok(told)
+    }
+
+    /// The file of keys may have the only copy of a key: of somebody the log knows by name, and the store can't open.
+    async fn require_no_key_lost(&self, backups: &dyn Backups) -> Result<(), Failed> {
+        let missing = backups.keys_missing(self.store()).await.map_err(Failed::Taking)?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // Whoever was erased until the keys were read is so in this policy, too.
+        let policy = self.at_least(self.inner.store.head().await?.offset).await?;
+        let named = |user: &UserId| policy.user(*user).is_some_and(|user| user.profile.is_some());
+        match missing.iter().filter(|user| named(user)).count() {
+            0 => Ok(()),
+            users => Err(Failed::KeysWouldBeLost { users }),
+        }
+    }
+}
+
+/// That the file of keys may have a key that was destroyed since.
+#[derive(Debug)]
+pub(crate) struct KeysFile(AtomicBool);
+
+impl KeysFile {
+    /// Somebody may have been erased while no server ran.
+    pub(crate) const fn new() -> Self {
+        Self(AtomicBool::new(true))
+    }
+
+    /// Somebody was erased, here or elsewhere.
+    pub(crate) fn is_stale(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Takes destroyed keys out of this server's file of keys. Until it is done it is tried again at each round.
+pub(crate) async fn refresh_keys(inner: &Arc<Inner>) {
+    let Some(backups) = &inner.config.backups else { return };
+    if !inner.keys_file.0.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    let control = Control { inner: Arc::clone(inner) };
+    let refreshed = match control.require_no_key_lost(backups.as_ref()).await {
+        Ok(()) => {
+            let done = backups.refresh_keys(control.store(), inner.time()).await;
+            done.map_err(Failed::Taking)
+        }
+        Err(error) => Err(error),
+    };
+    match refreshed {
+        Ok(()) => {}
+        // Said once: somebody has to move the file.
+        Err(error @ Failed::KeysWouldBeLost { .. }) => {
+            tracing::warn!("the file of keys stays as it is: {error}");
+        }
+        Err(error) => {
+            inner.keys_file.is_stale();
+            tracing::warn!(error = %causes(&error), "the file of keys can't be replaced: it may have keys of erased persons");
+        }
+    }
+}
