@@ -14,6 +14,7 @@ use charter_events::{
     PermissionDefinition, PermissionKey, PermissionsRegistered, RoleCreated, RoleId, RoleScope, Scope,
     SeededRole, Subject, Timestamp, UserId, UserInvited, UserKind, UserRegistered,
 };
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// Every key there could be: names that are prefixes of each other, in two namespaces.
@@ -24,15 +25,11 @@ pub(super) const WILDCARDS: [&str; 7] = ["*", "a.*", "ab.*", "a.s.*", "a.st.*", 
 pub(super) const HOUR_MICROS: i64 = 3_600_000_000;
 
 pub(super) fn history(seed: u64, size: Size) -> History {
-    let mut making = Making::new(seed, size);
-    making.begin();
-    making.catalog();
-    making.people();
-    making.roles();
-    making.objects();
+    let mut making = Making::begun(seed, size);
     let (grants, edits) = match size {
         Size::Small => (making.rng.between(3, 16), making.rng.below(9)),
         Size::Crowded => (making.rng.between(200, 700), making.rng.below(60)),
+        Size::Long => (0, 0),
     };
     for _ in 0..grants {
         making.grant();
@@ -49,6 +46,8 @@ pub(super) enum Size {
     Small,
     /// Hundreds of grants, most of them on one object or global; dozens of users.
     Crowded,
+    /// Begins small, and goes on for long.
+    Long,
 }
 
 /// A history being made; the model says what is there so far.
@@ -61,6 +60,7 @@ pub(super) struct Making {
     pub(super) owner_role: RoleId,
     /// Scopes of the roles.
     scopes: Vec<(RoleId, RoleScope)>,
+    erased: BTreeSet<UserId>,
     ids: u128,
 }
 
@@ -80,6 +80,17 @@ pub(super) fn subject_id(subject: Subject) -> Uuid {
 }
 
 impl Making {
+    /// A catalog, people, roles and a tree.
+    pub(super) fn begun(seed: u64, size: Size) -> Self {
+        let mut making = Self::new(seed, size);
+        making.begin();
+        making.catalog();
+        making.people();
+        making.roles();
+        making.objects();
+        making
+    }
+
     fn new(seed: u64, size: Size) -> Self {
         Self {
             size,
@@ -89,6 +100,7 @@ impl Making {
             world: World::default(),
             owner_role: RoleId::new(shaped(3, 0)),
             scopes: Vec::new(),
+            erased: BTreeSet::new(),
             ids: 0,
         }
     }
@@ -101,8 +113,11 @@ impl Making {
     pub(super) fn step(&mut self, events: Vec<Event>, reads: Vec<Thing>, writes: Vec<Thing>) {
         for event in &events {
             self.world.apply(event);
+            if let Event::UserErased(erased) = event {
+                self.erased.insert(erased.user);
+            }
         }
-        self.steps.push(Step { events, reads, writes });
+        self.steps.push(Step { events, at: self.now, reads, writes });
     }
 
     fn begin(&mut self) {
@@ -157,24 +172,32 @@ impl Making {
         let users =
             if self.size == Size::Crowded { self.rng.between(60, 120) } else { self.rng.between(2, 4) };
         for number in 0..users {
-            let user: UserId = self.id(1).into();
-            let (kind, profile) = (UserKind::Person, ids::profile(&format!("u{number}")));
-            let event = if self.rng.percent(6) {
-                UserInvited { user, kind, profile }.into()
-            } else {
-                UserRegistered { user, kind, profile }.into()
-            };
-            self.step(vec![event], Vec::new(), vec![exists(user.as_uuid())]);
+            self.user(&format!("u{number}"));
         }
         for number in 0..self.rng.between(0, 3) {
-            let group = self.id(2).into();
-            let slug = format!("g{number}");
-            let event = GroupCreated { group, slug: parsed(&slug), name: ids::shown(&slug) };
-            self.step(vec![event.into()], Vec::new(), vec![exists(group.as_uuid())]);
-            for user in self.world.users.iter().map(|user| user.id).collect::<Vec<_>>() {
-                if self.rng.percent(55) {
-                    self.join(group, user);
-                }
+            self.group(&format!("g{number}"));
+        }
+    }
+
+    pub(super) fn user(&mut self, name: &str) {
+        let user: UserId = self.id(1).into();
+        let (kind, profile) = (UserKind::Person, ids::profile(name));
+        let event = if self.rng.percent(6) {
+            UserInvited { user, kind, profile }.into()
+        } else {
+            UserRegistered { user, kind, profile }.into()
+        };
+        self.step(vec![event], Vec::new(), vec![exists(user.as_uuid())]);
+    }
+
+    /// A group, with about half of the users in it.
+    pub(super) fn group(&mut self, slug: &str) {
+        let group = self.id(2).into();
+        let event = GroupCreated { group, slug: parsed(slug), name: ids::shown(slug) };
+        self.step(vec![event.into()], Vec::new(), vec![exists(group.as_uuid())]);
+        for user in self.living() {
+            if self.rng.percent(55) {
+                self.join(group, user);
             }
         }
     }
@@ -187,27 +210,30 @@ impl Making {
 
     fn roles(&mut self) {
         for number in 0..self.rng.between(1, 4) {
-            let role: RoleId = self.id(3).into();
-            let slug = format!("r{number}");
-            let scope = *self.rng.pick(&[
-                RoleScope::Both,
-                RoleScope::Both,
-                RoleScope::Both,
-                RoleScope::Object,
-                RoleScope::Global,
-            ]);
-            let mut permissions: Vec<Pattern> = Vec::new();
-            for _ in 0..self.rng.between(0, 3) {
-                permissions.push(self.pattern());
-            }
-            permissions.sort();
-            permissions.dedup();
-            let reads = permissions.iter().filter_map(Pattern::as_key).map(|key| key_thing(&key)).collect();
-            self.scopes.push((role, scope));
-            let name = ids::shown(&slug);
-            let event = RoleCreated { role, slug: parsed(&slug), name, scope, permissions, seeded: None };
-            self.step(vec![event.into()], reads, vec![exists(role.as_uuid())]);
+            self.role(&format!("r{number}"));
         }
+    }
+
+    pub(super) fn role(&mut self, slug: &str) {
+        let role: RoleId = self.id(3).into();
+        let scope = *self.rng.pick(&[
+            RoleScope::Both,
+            RoleScope::Both,
+            RoleScope::Both,
+            RoleScope::Object,
+            RoleScope::Global,
+        ]);
+        let mut permissions: Vec<Pattern> = Vec::new();
+        for _ in 0..self.rng.between(0, 3) {
+            permissions.push(self.pattern());
+        }
+        permissions.sort();
+        permissions.dedup();
+        let reads = permissions.iter().filter_map(Pattern::as_key).map(|key| key_thing(&key)).collect();
+        self.scopes.push((role, scope));
+        let name = ids::shown(slug);
+        let event = RoleCreated { role, slug: parsed(slug), name, scope, permissions, seeded: None };
+        self.step(vec![event.into()], reads, vec![exists(role.as_uuid())]);
     }
 
     /// Something a role may hold: a registered key, or a wildcard.
@@ -222,32 +248,36 @@ impl Making {
 
     fn objects(&mut self) {
         for number in 0..self.rng.between(2, 7) {
-            let object: ObjectId = self.id(4).into();
-            let kind = *self.rng.pick(&["folder", "folder", "server", "server", "world"]);
-            let folders = self.folders();
-            let parent = if self.rng.percent(80) { self.rng.any(&folders) } else { None };
-            let users: Vec<UserId> = self.world.users.iter().map(|user| user.id).collect();
-            let owner = if self.rng.percent(30) { self.rng.any(&users) } else { None };
-            let created = ObjectCreated {
-                object,
-                object_type: parsed(kind),
-                external_id: None,
-                name: ids::shown(&format!("o{number}")),
-                parent,
-                owner,
-                inherits: !self.rng.percent(15),
-            };
-            let mut reads: Vec<Thing> = parent.map(|folder| exists(folder.as_uuid())).into_iter().collect();
-            let mut writes = vec![exists(object.as_uuid())];
-            let mut events = vec![created.into()];
-            if let Some(owner) = owner {
-                reads.push(exists(owner.as_uuid()));
-                let grant = self.owner_grant(object, owner);
-                writes.push(exists(grant.grant.as_uuid()));
-                events.push(grant.into());
-            }
-            self.step(events, reads, writes);
+            self.object(&format!("o{number}"));
         }
+    }
+
+    pub(super) fn object(&mut self, name: &str) {
+        let object: ObjectId = self.id(4).into();
+        let kind = *self.rng.pick(&["folder", "folder", "server", "server", "world"]);
+        let folders = self.folders();
+        let parent = if self.rng.percent(80) { self.rng.any(&folders) } else { None };
+        let users = self.living();
+        let owner = if self.rng.percent(30) { self.rng.any(&users) } else { None };
+        let created = ObjectCreated {
+            object,
+            object_type: parsed(kind),
+            external_id: None,
+            name: ids::shown(name),
+            parent,
+            owner,
+            inherits: !self.rng.percent(15),
+        };
+        let mut reads: Vec<Thing> = parent.map(|folder| exists(folder.as_uuid())).into_iter().collect();
+        let mut writes = vec![exists(object.as_uuid())];
+        let mut events = vec![created.into()];
+        if let Some(owner) = owner {
+            reads.push(exists(owner.as_uuid()));
+            let grant = self.owner_grant(object, owner);
+            writes.push(exists(grant.grant.as_uuid()));
+            events.push(grant.into());
+        }
+        self.step(events, reads, writes);
     }
 
     pub(super) fn owner_grant(&mut self, object: ObjectId, owner: UserId) -> GrantIssued {
@@ -365,12 +395,7 @@ impl Making {
 
     /// Users who are not erased.
     pub(super) fn living(&self) -> Vec<UserId> {
-        self.world.users.iter().map(|user| user.id).filter(|user| !self.erased(*user)).collect()
-    }
-
-    pub(super) fn erased(&self, id: UserId) -> bool {
-        let erases = |event: &Event| matches!(event, Event::UserErased(e) if e.user == id);
-        self.steps.iter().any(|step| step.events.iter().any(erases))
+        self.world.users.iter().map(|user| user.id).filter(|user| !self.erased.contains(user)).collect()
     }
 }
 

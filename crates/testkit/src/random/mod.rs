@@ -4,6 +4,7 @@
 //! places where that changes nothing, and be left out to find the smallest history that still shows a difference.
 
 mod edits;
+mod long;
 mod make;
 mod questions;
 
@@ -33,6 +34,8 @@ pub(crate) enum Fact {
 pub struct Step {
     /// What happened.
     pub events: Vec<Event>,
+    /// When: in a long history later and later, else always the moment the questions are asked.
+    pub at: Timestamp,
     pub(crate) reads: Vec<Thing>,
     pub(crate) writes: Vec<Thing>,
 }
@@ -52,7 +55,7 @@ pub struct History {
     pub seed: u64,
     /// What happened, in order.
     pub steps: Vec<Step>,
-    /// When every event was recorded, and the questions are asked.
+    /// When the last event was recorded, and the questions are asked.
     pub now: Timestamp,
 }
 
@@ -67,14 +70,20 @@ impl History {
         make::history(seed, make::Size::Crowded)
     }
 
+    /// A long history of a seed: so many commands over weeks, in which users, groups, roles, objects and grants come and
+    /// go, and grants begin and end as time passes.
+    pub fn long(seed: u64, commands: usize) -> Self {
+        long::history(seed, commands)
+    }
+
     /// Its events, numbered.
     pub fn events(&self) -> Vec<(EventMeta, Event)> {
-        let events = self.steps.iter().flat_map(|step| &step.events);
+        let events = self.steps.iter().flat_map(|step| step.events.iter().map(|event| (step.at, event)));
         (1..)
             .zip(events)
-            .map(|(number, event)| {
+            .map(|(number, (recorded_at, event))| {
                 let offset = Offset::new(number).expect("a random history is short");
-                (EventMeta { offset, recorded_at: self.now, actor: Actor::System }, event.clone())
+                (EventMeta { offset, recorded_at, actor: Actor::System }, event.clone())
             })
             .collect()
     }
@@ -153,6 +162,19 @@ mod tests {
             kinds.extend(history.events().iter().map(|(_, event)| event.type_name()));
         }
         assert_eq!(kinds.len(), 28, "{kinds:?}");
+    }
+
+    #[test]
+    fn a_long_history_goes_on_in_time_and_its_world_stays_small() {
+        let history = History::long(1, 2_000);
+        assert_eq!(history.steps.len(), 2_000);
+        assert!(history.steps.windows(2).all(|two| two[0].at <= two[1].at));
+        let kinds: BTreeSet<_> = history.events().iter().map(|(_, event)| event.type_name()).collect();
+        assert_eq!(kinds.len(), 28, "{kinds:?}");
+        let world = World::of(history.steps.iter().flat_map(|step| &step.events));
+        let counts = [world.groups.len(), world.roles.len(), world.objects.len(), world.grants.len()];
+        assert!(counts.iter().all(|count| (1..1_000).contains(count)), "{counts:?}");
+        assert!(world.grants.iter().any(|grant| grant.expires_at.is_some_and(|end| end > history.now)));
     }
 
     #[test]
