@@ -21,15 +21,20 @@ pub fn table_at(spec: &'static Spec, table: usize) -> Result<&'static TableSpec,
 /// [`StoreError::Refused`] for more than [`TABLE_CHANGES_MAX`], or for a table that is not there; [`StoreError::Row`]
 /// for a row that does not fit its table.
 pub fn check_changes(spec: &'static Spec, changes: &Changes) -> Result<(), StoreError> {
-    if changes.len() > TABLE_CHANGES_MAX {
-        return Err(refused(format!("{} changes at once, at most {TABLE_CHANGES_MAX}", changes.len())));
-    }
+    check_count(changes.len())?;
     for (table, key, row) in changes.iter() {
         let table = table_at(spec, table)?;
         let misfit = row.map_or_else(|| table.key_misfit(key), |row| table.misfit(row));
         if let Some(why) = misfit {
             return Err(StoreError::Row { table: table.name.to_owned(), why });
         }
+    }
+    Ok(())
+}
+
+fn check_count(changes: usize) -> Result<(), StoreError> {
+    if changes > TABLE_CHANGES_MAX {
+        return Err(refused(format!("{changes} changes at once, at most {TABLE_CHANGES_MAX}")));
     }
     Ok(())
 }
@@ -130,4 +135,15 @@ fn check_text(what: &str, text: &str) -> Result<(), StoreError> {
 
 fn refused(why: String) -> StoreError {
     StoreError::Refused(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_a_call_are_counted() {
+        assert!(check_count(TABLE_CHANGES_MAX).is_ok());
+        assert!(matches!(check_count(TABLE_CHANGES_MAX + 1), Err(StoreError::Refused(_))));
+    }
 }

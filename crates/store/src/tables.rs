@@ -11,8 +11,9 @@ use uuid::Uuid;
 
 /// The most rows one call reads.
 pub const TABLE_ROWS_MAX: usize = 10_000;
-/// The most changes one call makes.
-pub const TABLE_CHANGES_MAX: usize = 200_000;
+/// The most changes one call makes: those of the largest command have to fit, because a checkpoint is always the end of
+/// one.
+pub const TABLE_CHANGES_MAX: usize = 4_000_000;
 /// The longest text about a fault or an operation, in bytes.
 pub const TABLE_TEXT_BYTES_MAX: usize = 4 * 1024;
 /// How many ended operations are kept, newest first.

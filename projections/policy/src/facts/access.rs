@@ -31,6 +31,16 @@ impl Policy {
         self.roles.slugs.get(slug).map(|ix| self.role_id(*ix))
     }
 
+    /// How many roles were ever created.
+    pub fn role_count(&self) -> usize {
+        self.roles.ids.len()
+    }
+
+    /// How many grants were ever issued.
+    pub fn grant_count(&self) -> usize {
+        self.grants.ids.len()
+    }
+
     /// All roles in order of creation.
     pub fn roles(&self) -> impl Iterator<Item = RoleView<'_>> {
         (0..self.roles.ids.len() as u32).filter_map(|ix| self.role_view(RoleIx(ix)))

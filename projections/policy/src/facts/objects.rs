@@ -17,6 +17,11 @@ impl Policy {
         Some(self.object_id(ix))
     }
 
+    /// How many objects were ever created.
+    pub fn object_count(&self) -> usize {
+        self.objects.ids.len()
+    }
+
     /// All objects in order of creation.
     pub fn objects(&self) -> impl Iterator<Item = ObjectView<'_>> {
         self.objects_after(None)

@@ -68,6 +68,11 @@ impl Policy {
         self.groups.slugs.get(slug).map(|ix| self.group_id(*ix))
     }
 
+    /// How many groups were ever created.
+    pub fn group_count(&self) -> usize {
+        self.groups.ids.len()
+    }
+
     /// All groups in order of creation.
     pub fn groups(&self) -> impl Iterator<Item = GroupView<'_>> {
         self.groups_after(None)

@@ -16,7 +16,7 @@ cases! {
     "changes from another checkpoint change nothing" => changing::compares_and_sets,
     "of several workers at one checkpoint one wins" => changing::one_worker_wins,
     "a row no database takes is told as such, and nothing of its call is kept" => changing::refuses_rows,
-    "changes over their limit are refused" => changing::refuses_over_limit,
+    "changes of a table that is not there are refused" => changing::refuses_no_table,
     "a large call is kept whole" => changing::large,
     "random changes of rows agree with a naive model" => changing::random_changes,
     "generations are numbered, and no number comes again" => generations::numbered,
