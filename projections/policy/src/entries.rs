@@ -36,7 +36,7 @@ impl Given {
 }
 
 /// Effect, reach and whether there is a begin or end, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Terms(pub(crate) u32);
 
 const DENY: u32 = 1;

@@ -91,7 +91,7 @@ const INDEX: u32 = (1 << KIND_SHIFT) - 1;
 
 /// What a grant gives, in one word: a role, one key, or an interned set of keys.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
 )]
 pub(crate) struct ContentIx(pub(crate) u32);
 

@@ -14,6 +14,7 @@ mod ancestry;
 mod answers;
 mod caller;
 mod check;
+mod diff;
 mod digest;
 mod entries;
 mod error;
@@ -37,6 +38,7 @@ pub use answers::{
     Page, Position, Span, SubjectKind, Verdict, WhoCan,
 };
 pub use caller::Caller;
+pub use diff::{Diff, DiffBound, DiffBounds, DiffChange, DiffFilter, DiffPlace, DiffRow};
 pub use error::{FoldError, SnapshotError};
 pub use policy::Policy;
 pub use views::{

@@ -47,6 +47,23 @@ impl<T, const N: usize> Paged<T, N> {
         Some(&middle[index / N % MIDDLE][index % N])
     }
 
+    /// The indexes at which another may hold something else: those on pages the two do not share. A clone and what it
+    /// came from share all but the pages that were touched since.
+    pub(crate) fn unshared<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = usize> + 'a {
+        let len = self.len.max(other.len);
+        let touched = (0..len.div_ceil(N)).filter(move |page| !self.shares(other, page * N));
+        touched.flat_map(move |page| page * N..len.min((page + 1) * N))
+    }
+
+    /// Whether both keep the entry at an index on one page.
+    fn shares(&self, other: &Self, index: usize) -> bool {
+        self.page(index).zip(other.page(index)).is_some_and(|(one, two)| Arc::ptr_eq(one, two))
+    }
+
+    fn page(&self, index: usize) -> Option<&Page<T, N>> {
+        self.root.get(index / (N * MIDDLE))?.get(index / N % MIDDLE)
+    }
+
     /// All entries in order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.len).filter_map(|index| self.get(index))
@@ -118,6 +135,20 @@ mod tests {
             assert_eq!(paged.get(count as usize), Some(&count));
         }
         assert_eq!(Paged::<u32, 4>::of(Vec::new()).len(), 0);
+    }
+
+    #[test]
+    fn what_two_do_not_share_is_what_was_touched_since_and_its_page() {
+        let mut paged = Paged::<u32, 4>::of((0..1000).collect());
+        let before = paged.clone();
+        assert_eq!(paged.unshared(&before).count(), 0);
+        *paged.get_mut(777).unwrap() = 0;
+        paged.push(1000);
+        let touched: Vec<usize> = before.unshared(&paged).collect();
+        assert_eq!(touched, [776, 777, 778, 779, 1000]);
+        assert!(paged.unshared(&before).eq(touched));
+        let apart = Paged::<u32, 4>::of((0..1000).collect());
+        assert!(apart.unshared(&before).eq(0..1000));
     }
 
     #[test]

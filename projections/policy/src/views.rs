@@ -125,6 +125,8 @@ pub struct ObjectView<'a> {
     pub inherits: bool,
     /// Whether it contains others.
     pub is_folder: bool,
+    /// When it was created.
+    pub created_at: Timestamp,
     /// The last event that changed it.
     pub changed_at: Offset,
     /// The owner's grant on it.

@@ -3,11 +3,13 @@
 //! It is slow on purpose and shares nothing with the real fold but the events' value types: not even how a pattern
 //! covers a key or how far a grant reaches. Where the two disagree, one of them is wrong.
 
+mod diff;
 mod fold;
 mod holding;
 mod mutation;
 mod walk;
 
+pub use diff::Difference;
 pub use holding::Lack;
 pub use mutation::Mutation;
 pub use walk::{Answer, Because, Place, State};

@@ -121,6 +121,7 @@ impl Policy {
             owner: facts.owner.some().map(|owner| self.user_id(owner)),
             inherits: node.inherits,
             is_folder: node.is_folder,
+            created_at: facts.created_at,
             changed_at: facts.changed_at,
             owner_grant: facts.owner_grant.some().map(|grant| self.grant_id(grant)),
             position: Position(u64::from(ix.0)),

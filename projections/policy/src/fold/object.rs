@@ -41,6 +41,7 @@ impl Fold<'_> {
             external_id: e.external_id.clone(),
             owner,
             owner_grant: GrantIx::NONE,
+            created_at: self.meta.recorded_at,
             changed_at: self.meta.offset,
         };
         objects.push(node, Some(facts));

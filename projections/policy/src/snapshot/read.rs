@@ -184,6 +184,7 @@ fn objects_and_grants(
             external_id: record.external_id,
             owner: record.owner,
             owner_grant: record.owner_grant,
+            created_at: record.created_at,
             changed_at: record.changed_at,
         }));
     }

@@ -141,6 +141,7 @@ pub(super) struct ObjectRecord {
     pub(super) external_id: Option<ExternalId>,
     pub(super) owner: UserIx,
     pub(super) owner_grant: GrantIx,
+    pub(super) created_at: Timestamp,
     pub(super) changed_at: Offset,
 }
 

@@ -124,6 +124,7 @@ fn object(policy: &Policy, ix: ObjectIx) -> Option<ObjectRecord> {
         external_id: facts.external_id.clone(),
         owner: facts.owner,
         owner_grant: facts.owner_grant,
+        created_at: facts.created_at,
         changed_at: facts.changed_at,
     })
 }

@@ -12,7 +12,7 @@ use imbl::{GenericHashMap, shared_ptr::DefaultSharedPtr};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 /// A grant. The scope [`ObjectIx::NONE`] is the global one.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Grant {
     pub(crate) subject: SubjectIx,
     pub(crate) content: ContentIx,

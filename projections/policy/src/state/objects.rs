@@ -8,7 +8,7 @@ use crate::{
     pages::Paged,
     sorted::Sorted,
 };
-use charter_events::{DisplayName, ExternalId, ObjectId, Offset};
+use charter_events::{DisplayName, ExternalId, ObjectId, Offset, Timestamp};
 use imbl::{GenericHashMap, OrdMap, shared_ptr::DefaultSharedPtr};
 use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 use uuid::Uuid;
@@ -50,6 +50,7 @@ pub(crate) struct ObjectFacts {
     pub(crate) external_id: Option<ExternalId>,
     pub(crate) owner: UserIx,
     pub(crate) owner_grant: GrantIx,
+    pub(crate) created_at: Timestamp,
     pub(crate) changed_at: Offset,
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod compare;
+mod diff;
 mod model;
 mod sides;
 mod visited;
