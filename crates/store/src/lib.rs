@@ -11,6 +11,7 @@ mod error;
 mod limits;
 mod log;
 pub mod memory;
+pub mod merkle;
 mod moving;
 pub mod past;
 mod secrets;
