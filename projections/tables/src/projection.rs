@@ -1,6 +1,11 @@
 //! What a projection is, and the registry of them: one line here and one file make one exist.
 
-use crate::rows::{Changes, Spec};
+use crate::{
+    access_index::AccessIndex,
+    directory::Directory,
+    grant_sets::GrantSets,
+    rows::{Changes, Spec},
+};
 use charter_events::{Event, StoredEvent};
 use charter_policy::Policy;
 
@@ -35,7 +40,7 @@ pub trait Projection: Send + Sync {
 }
 
 /// Every projection.
-pub const PROJECTIONS: &[&dyn Projection] = &[];
+pub const PROJECTIONS: &[&dyn Projection] = &[&Directory, &GrantSets, &AccessIndex];
 
 /// The projection of this name.
 pub fn projection(name: &str) -> Option<&'static dyn Projection> {

@@ -1,7 +1,7 @@
 //! Users, groups, tokens and ended sessions.
 
 use crate::{
-    GroupView, Policy, Position, TokenView, UserView,
+    GroupView, Policy, Position, TokenView, UserStatus, UserView,
     ix::{GroupIx, UserIx},
     sorted::Sorted,
     who_can::first_after,
@@ -27,6 +27,11 @@ impl Policy {
     /// The users after a position.
     pub fn users_after(&self, after: Option<Position>) -> impl Iterator<Item = UserView<'_>> {
         (first_after(after)..self.users.ids.len() as u32).filter_map(|ix| self.user_view(UserIx(ix)))
+    }
+
+    /// Where the account of a user who awaits deletion stood before, and will stand again if that is called off.
+    pub fn status_before_deletion(&self, id: UserId) -> Option<UserStatus> {
+        self.users.get(self.user_ix(id)?)?.before_deletion
     }
 
     /// How many users were ever created.
