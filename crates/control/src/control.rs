@@ -4,6 +4,7 @@ use crate::{
     clock::StoreClock,
     config::Config,
     contact::{Contact, Freshness},
+    diff::Diffs,
     error::{CommandError, StartError, VersionNotReached},
     following::Following,
     health::{Health, NotReady, Readiness, StreamFault},
@@ -17,7 +18,9 @@ use crate::{
     request::{Receipt, Request},
     seal::Sealing,
     secret::SecretText,
-    snapshots, writer,
+    snapshots,
+    tables::Tables,
+    writer,
 };
 use charter_commands::Limits;
 use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
@@ -58,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) catalog_due: AtomicBool,
     /// That this server leads the clock's work, if it does.
     pub(crate) housekeeper: tokio::sync::Mutex<Option<Box<dyn Leadership>>>,
+    pub(crate) tables: Tables,
     /// By which long work is begun.
     pub(crate) operations: Operations,
     pub(crate) queue: writer::Queue,
@@ -67,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) cursor_key: [u8; 32],
     pub(crate) keys_file: crate::backup::KeysFile,
     pub(crate) last_snapshot: snapshots::Last,
+    pub(crate) diffs: Diffs,
     pub(crate) pasts: Pasts,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
@@ -239,20 +244,12 @@ impl Control {
     }
 
     /// Hands a command to the writer and waits for its answer. Once it is queued it is carried out whether or not
-    /// anyone still waits.
+    /// anyone still waits. A request with a slot for a preview is not queued.
     ///
     /// # Errors
     /// [`CommandError`].
     pub async fn submit(&self, request: Request) -> Result<Receipt, CommandError> {
         writer::submit(&self.inner, request).await
-    }
-
-    /// Tells what a command would append, decided against the newest policy; nothing is written.
-    ///
-    /// # Errors
-    /// [`CommandError::Refused`] as the writer would refuse it.
-    pub fn preview(&self, request: &Request) -> Result<charter_commands::Decided, CommandError> {
-        writer::try_on(&self.inner, &self.policy(), request).map_err(CommandError::Refused)
     }
 
     /// Completes the commands that are queued, ends all tasks, tells the other servers, and writes a snapshot. Later

@@ -10,6 +10,7 @@ mod clock;
 mod config;
 mod contact;
 mod control;
+mod diff;
 mod error;
 #[cfg(any(test, feature = "failpoints"))]
 pub mod failpoints;
@@ -20,6 +21,7 @@ mod leases;
 mod load;
 mod operations;
 mod past;
+mod preview;
 mod profiles;
 mod published;
 mod request;
@@ -29,18 +31,21 @@ mod seal;
 mod secret;
 mod snapshots;
 mod start;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod tick;
+mod undo;
 mod verify;
 mod writer;
 
 pub use access::AccessControl;
-pub use backup::{BACKUP_OPERATION, BackupError, BackupMade, BackupWatch, Backups};
+pub use backup::{BACKUP_OPERATION, BackupError, BackupFailed, BackupMade, BackupWatch, Backups};
 pub use clock::{Clock, SystemClock};
 pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};
 pub use contact::Freshness;
 pub use control::{Control, Started};
+pub use diff::{DIFF_STEPS_MAX, DiffError, Judged};
 pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
 pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
@@ -51,6 +56,9 @@ pub use identity::{
 pub use load::{Folded, LoadError, fold_log};
 pub use past::{AsOfError, Past};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
+pub use preview::{PreviewSlot, Previewed};
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;
+pub use tables::{GenerationState, ProjectionError, ProjectionState, ProjectionStatus};
+pub use undo::{UndoError, UndoneCommand};

@@ -14,7 +14,7 @@ use crate::{
 use charter_commands::{Command, EraseUser, ExpireGrants};
 use charter_events::{Timestamp, UserId, Via};
 use charter_policy::{Caller, UserStatus};
-use charter_store::{FORGET_ROWS_MAX, SecretWrite, Task, causes};
+use charter_store::{FORGET_ROWS_MAX, Leadership, SecretWrite, Task, causes};
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
@@ -128,26 +128,31 @@ impl Control {
     }
 }
 
-/// Whether this server does the clock's work for all of them; takes the lead when nobody has it. Two that both believe
-/// they lead do the same work twice, and the second finds nothing to do.
+/// Whether this server does the clock's work for all of them. Two that both believe they lead do the same work twice,
+/// and the second finds nothing to do.
 async fn leads(inner: &Inner) -> bool {
-    let wait = inner.config.store_wait;
     let mut lead = inner.housekeeper.lock().await;
+    let leads = lead_of(inner, Task::Housekeeping, &mut lead).await;
+    metrics::gauge!("charter_housekeeping_leads").set(if leads { 1.0 } else { 0.0 });
+    leads
+}
+
+/// Whether this server leads a task; takes the lead when nobody has it.
+pub(crate) async fn lead_of(inner: &Inner, task: Task, lead: &mut Option<Box<dyn Leadership>>) -> bool {
+    let wait = inner.config.store_wait;
     if let Some(held) = lead.as_mut()
         && !timeout(wait, held.holds()).await.unwrap_or(false)
     {
         *lead = None;
     }
     if lead.is_none() {
-        let taken = inner.store.lead(Task::Housekeeping);
-        match in_time(wait, "taking the lead of the clock's work", taken).await {
+        match in_time(wait, "taking the lead of a task", inner.store.lead(task)).await {
             Ok(taken) => *lead = taken,
             Err(error) => {
-                tracing::warn!(error = %causes(&error), "it is not known who does the clock's work")
+                tracing::warn!(?task, error = %causes(&error), "it is not known who leads a task");
             }
         }
     }
-    metrics::gauge!("charter_housekeeping_leads").set(if lead.is_some() { 1.0 } else { 0.0 });
     lead.is_some()
 }
 

@@ -5,6 +5,7 @@ use crate::{
     config::Config,
     contact::Contact,
     control::{Control, Inner, Started},
+    diff::Diffs,
     error::{CommandError, StartError},
     following::{self, Following},
     health::Health,
@@ -20,6 +21,7 @@ use crate::{
     seal::Sealing,
     secret::SecretText,
     snapshots,
+    tables::{self, Tables},
     tick::Tick,
     verify, writer,
 };
@@ -69,6 +71,7 @@ pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Start
     inner.tasks.spawn(snapshots::run(Arc::clone(&inner)));
     inner.tasks.spawn(runner::run(Arc::clone(&inner)));
     inner.tasks.spawn(verify::run(Arc::clone(&inner)));
+    inner.tasks.spawn(tables::run(Arc::clone(&inner)));
     Ok(Started { control, setup_code, from_snapshot })
 }
 
@@ -122,12 +125,14 @@ fn assemble(
         catalog_due: AtomicBool::new(true),
         housekeeper: tokio::sync::Mutex::default(),
         operations: Operations::default(),
+        tables: Tables::default(),
         queue,
         profiles: Profiles::new(),
         identity: Identity::new(&config),
         cursor_key: *secrets.cursor_key.expose(),
         keys_file: crate::backup::KeysFile::new(),
         last_snapshot: snapshots::Last::new(folded.from_snapshot.unwrap_or(Offset::ZERO)),
+        diffs: Diffs::default(),
         pasts: Pasts::new(config.past_policies_max),
         tasks: TaskTracker::new(),
         stop: CancellationToken::new(),

@@ -1,0 +1,389 @@
+//! What there is to do, from the generations and operations the store keeps; looked at again now and then, and after
+//! every surprise. What it holds between is only to save reading and folding anew: nothing is lost with it.
+
+use super::{
+    build::{Phase, Work},
+    line::{Line, Member, WorkError},
+    project::fault,
+    shown::show,
+    targets::{self, active, generation, newest},
+};
+use crate::{
+    control::{Control, Inner},
+    following::in_time,
+    operations::OperationError,
+    past,
+    published::State,
+    runner::lead_of,
+};
+use charter_events::Offset;
+use charter_policy::Policy;
+use charter_store::{Checkpoint, Generation, Leadership, Operation, OperationState, StoreError, Task, chain};
+use charter_tables::Projection;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Instant,
+};
+use uuid::Uuid;
+
+/// How many states that no line stands at any more are kept, in case one is to go on from there.
+const RECENT_STATES_MAX: usize = 4;
+
+/// What a turn came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// There is more to do.
+    More,
+    /// Nothing is to be done until something happens.
+    Rest,
+    /// The store keeps no tables.
+    NotKept,
+}
+
+/// The runner's state of mind.
+pub(super) struct Worker {
+    pub(super) inner: Arc<Inner>,
+    lead: Option<Box<dyn Leadership>>,
+    looked: Option<Instant>,
+    pub(super) generations: Vec<Generation>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) lines: Vec<Line>,
+    recent: VecDeque<Arc<State>>,
+    pub(super) works: HashMap<Uuid, Work>,
+}
+
+impl Worker {
+    pub(super) fn new(inner: Arc<Inner>) -> Self {
+        Self {
+            inner,
+            lead: None,
+            looked: None,
+            generations: Vec::new(),
+            operations: Vec::new(),
+            lines: Vec::new(),
+            recent: VecDeque::new(),
+            works: HashMap::new(),
+        }
+    }
+
+    /// Has the next turn look at what the store keeps.
+    pub(super) fn look_again(&mut self) {
+        self.looked = None;
+    }
+
+    pub(super) fn projection(&self, name: &str) -> Option<&'static dyn Projection> {
+        self.inner.config.projections.iter().find(|projection| projection.spec().name == name).copied()
+    }
+
+    /// One turn: every line by at most one batch, every operation by at most one step.
+    pub(super) async fn turn(&mut self) -> Result<Turn, WorkError> {
+        let every = self.inner.config.tables_look_every;
+        if self.looked.is_none_or(|looked| looked.elapsed() >= every) {
+            match self.look().await {
+                Err(WorkError::Store(StoreError::Refused(_))) => return Ok(Turn::NotKept),
+                looked => looked?,
+            }
+        }
+        if self.lead.is_none() {
+            return Ok(Turn::Rest);
+        }
+        let goal = self.inner.published.load();
+        let behind = self.step_lines(&goal).await?;
+        self.merge_lines();
+        for operation in self.operations.clone() {
+            if operation.state == OperationState::Running {
+                self.advance(&operation, &goal).await?;
+            }
+        }
+        Ok(if behind || self.looked.is_none() { Turn::More } else { Turn::Rest })
+    }
+
+    /// Looks at everything the store keeps, and takes the lead if nobody has it.
+    async fn look(&mut self) -> Result<(), WorkError> {
+        let inner = Arc::clone(&self.inner);
+        let generations = inner.store.generations();
+        self.generations =
+            in_time(inner.config.store_wait, "asking how far the tables are", generations).await?;
+        self.operations = match (Control { inner: Arc::clone(&inner) }).operations().await {
+            Ok(operations) => operations,
+            Err(OperationError::Store(error)) => return Err(error.into()),
+            Err(_) => return Err(StoreError::Refused(String::new()).into()),
+        };
+        let leads = lead_of(&inner, Task::Tables, &mut self.lead).await;
+        inner.tables.saw(&self.generations);
+        show(&self.generations, &inner.config.projections, inner.published.version(), leads);
+        self.looked = Some(Instant::now());
+        if !leads {
+            self.lines.clear();
+            self.works.clear();
+            self.recent.clear();
+            return Ok(());
+        }
+        let changed = self.go_on_without_skipped().await? | self.finish_what_was_switched().await?;
+        if changed | self.begin_what_is_due().await? {
+            self.looked = None;
+        }
+        self.align().await
+    }
+
+    /// Generations that stopped at an event which is to be left out go on, and so does whoever built them.
+    async fn go_on_without_skipped(&mut self) -> Result<bool, WorkError> {
+        let policy = self.inner.published.policy();
+        let mut changed = false;
+        for one in &self.generations {
+            let Some(projection) = self.projection(&one.projection) else { continue };
+            let Some(fault) =
+                one.fault.as_ref().filter(|fault| policy.is_skipped(&one.projection, fault.offset))
+            else {
+                continue;
+            };
+            let (name, number) = (&one.projection, one.number);
+            tracing::info!(projection = name, generation = number, offset = %fault.offset, "an event is left out");
+            self.inner.store.note_fault(Member { projection, number }.target(), None).await?;
+            let builder = newest(&self.operations, name);
+            if let Some(builder) = builder.filter(|last| targets::of(last) == Some((name, number))) {
+                let (from, to) = (OperationState::Cancelled, OperationState::Running);
+                self.inner.store.move_operation(builder.id, from, to, self.inner.time()).await?;
+            }
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    /// An operation that was stopped at the very moment of its switch is past it: it is completed.
+    async fn finish_what_was_switched(&mut self) -> Result<bool, WorkError> {
+        let mut changed = false;
+        for projection in &self.inner.config.projections {
+            let name = projection.spec().name;
+            let Some(last) = newest(&self.operations, name) else { continue };
+            let read = active(&self.generations, name).map(|active| (name, active.number));
+            if last.state == OperationState::Cancelled && targets::of(last) == read {
+                let (from, to) = (OperationState::Cancelled, OperationState::Running);
+                changed |= self.inner.store.move_operation(last.id, from, to, self.inner.time()).await?;
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Tables of which there are none yet, or of an earlier version only, are built without being asked for.
+    async fn begin_what_is_due(&mut self) -> Result<bool, WorkError> {
+        let mut begun = false;
+        for projection in self.inner.config.projections.clone() {
+            let spec = projection.spec();
+            if targets::is_due(&self.generations, &self.operations, spec.name, spec.version) {
+                let begin = self.inner.begin_build(projection, targets::REBUILD, None).await;
+                begun |= match begin {
+                    Ok(_) => true,
+                    // Somebody was faster.
+                    Err(OperationError::Running { .. }) => true,
+                    Err(OperationError::Store(error)) => return Err(error.into()),
+                    Err(error) => {
+                        tracing::warn!(%error, projection = spec.name, "tables that are due can't be begun");
+                        false
+                    }
+                };
+            }
+        }
+        Ok(begun)
+    }
+
+    /// The generations that are to move: those that are read, and those an operation builds.
+    fn wanted(&mut self) -> Vec<(Member, Checkpoint)> {
+        let operations = &self.operations;
+        let runs = |id: &Uuid| operations.iter().any(|o| o.id == *id && o.state == OperationState::Running);
+        self.works.retain(|id, _| runs(id));
+        for operation in operations.iter().filter(|operation| runs(&operation.id)) {
+            if targets::of(operation).is_some() {
+                self.works.entry(operation.id).or_default();
+            }
+        }
+        let worked_on = |one: &Generation| {
+            operations.iter().any(|operation| {
+                targets::of(operation) == Some((one.projection.as_str(), one.number))
+                    && self.works.get(&operation.id).is_some_and(|work| work.phase.moves())
+            })
+        };
+        let moves = |one: &&Generation| one.fault.is_none() && (one.active || worked_on(one));
+        let wanted = self.generations.iter().filter(moves).filter_map(|one| {
+            let projection = self.projection(&one.projection)?;
+            let member = Member { projection, number: one.number };
+            (projection.spec().version == one.version).then_some((member, one.checkpoint))
+        });
+        wanted.collect()
+    }
+
+    /// Puts every generation that is to move into a line that stands where it does.
+    async fn align(&mut self) -> Result<(), WorkError> {
+        let wanted = self.wanted();
+        for line in &mut self.lines {
+            let at = line.checkpoint();
+            let stays = |member: &Member| {
+                wanted
+                    .iter()
+                    .any(|(one, from)| *from == at && one.is(member.projection.spec().name, member.number))
+            };
+            line.members.retain(stays);
+        }
+        for (member, from) in wanted {
+            let name = member.projection.spec().name;
+            if self.line_of(name, member.number).is_some() {
+                continue;
+            }
+            if let Some(line) = self.lines.iter_mut().find(|l| l.is_usual() && l.checkpoint() == from) {
+                line.members.push(member);
+            } else if let Some(state) = self.state_at(from).await? {
+                self.lines.push(Line::new(state, vec![member]));
+            } else {
+                let stopped = fault(from.offset, "the tables end with an event that is not in the log");
+                self.inner.store.note_fault(member.target(), Some(stopped)).await?;
+                self.looked = None;
+            }
+        }
+        self.let_go_of_empty_lines();
+        if self.works.is_empty() {
+            self.recent.clear();
+        }
+        Ok(())
+    }
+
+    fn let_go_of_empty_lines(&mut self) {
+        let (kept, empty) = std::mem::take(&mut self.lines).into_iter().partition(|l| !l.members.is_empty());
+        self.lines = kept;
+        let empty: Vec<Line> = empty;
+        empty.into_iter().for_each(|line| self.remember(line.state));
+    }
+
+    fn remember(&mut self, state: Arc<State>) {
+        self.recent.retain(|known| known.head != state.head);
+        self.recent.push_front(state);
+        self.recent.truncate(RECENT_STATES_MAX);
+    }
+
+    /// The state at a checkpoint: one at hand, or folded from the log. None: the log has no such event.
+    async fn state_at(&self, at: Checkpoint) -> Result<Option<Arc<State>>, WorkError> {
+        let published = self.inner.published.load();
+        if at.log_id != published.head.log_id || at.offset > published.head.offset {
+            // What another server committed may not be shown here yet.
+            let behind = at.log_id == published.head.log_id && self.inner.config.follow_every.is_some();
+            return if behind { Err(not_yet().into()) } else { Ok(None) };
+        }
+        if at.offset == Offset::ZERO {
+            let head = chain::empty(at.log_id);
+            return Ok(Some(Arc::new(State { policy: Arc::new(Policy::new()), head })));
+        }
+        let here = |state: &&Arc<State>| state.head.offset == at.offset && state.head.hash == at.hash;
+        let at_hand = self.lines.iter().map(|line| &line.state).chain(&self.recent);
+        if let Some(state) = at_hand.chain([&published]).find(here) {
+            return Ok(Some(Arc::clone(state)));
+        }
+        let store = self.inner.store.as_ref();
+        match past::head_at(store, at.offset).await?.filter(|head| head.hash == at.hash) {
+            Some(head) => Ok(Some(past::state_at(store, head).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The line a generation stands in.
+    pub(super) fn line_of(&self, projection: &str, number: u32) -> Option<&Line> {
+        self.lines.iter().find(|line| line.members.iter().any(|member| member.is(projection, number)))
+    }
+
+    /// Every line goes on by a batch; tells whether one is not at the goal yet.
+    async fn step_lines(&mut self, goal: &Arc<State>) -> Result<bool, WorkError> {
+        let inner = Arc::clone(&self.inner);
+        let mut moved = false;
+        let mut apart = Vec::new();
+        for at in 0..self.lines.len() {
+            let Some(line) = self.lines.get_mut(at) else { break };
+            if line.state.head.offset >= goal.head.offset || line.members.is_empty() {
+                continue;
+            }
+            let before = Arc::clone(&line.state);
+            let step = match line.step(&inner, goal).await {
+                Ok(step) => step,
+                Err(error) => {
+                    // What became of its last write is not known: they begin anew from wherever each of them is.
+                    line.members.clear();
+                    self.remember(before);
+                    self.let_go_of_empty_lines();
+                    return Err(error);
+                }
+            };
+            moved |= step.events > 0;
+            metrics::counter!("charter_projection_events_total").increment(step.events);
+            if step.look_again {
+                self.remember(before);
+                self.looked = None;
+            }
+            apart.extend(step.apart);
+        }
+        self.lines.append(&mut apart);
+        if moved {
+            self.note_moves();
+        }
+        self.let_go_of_empty_lines();
+        Ok(self.lines.iter().any(|line| line.state.head.offset < goal.head.offset))
+    }
+
+    /// What is known of the generations, kept up with their lines.
+    fn note_moves(&mut self) {
+        for line in &self.lines {
+            let at = line.checkpoint();
+            for one in &mut self.generations {
+                if line.members.iter().any(|member| member.is(&one.projection, one.number)) {
+                    one.checkpoint = at;
+                }
+            }
+        }
+        self.inner.tables.saw(&self.generations);
+        show(&self.generations, &self.inner.config.projections, self.inner.published.version(), true);
+    }
+
+    /// Lines that have come to stand at the same event are one from now on.
+    fn merge_lines(&mut self) {
+        let mut merged: Vec<Line> = Vec::new();
+        for line in std::mem::take(&mut self.lines) {
+            let same = |other: &&mut Line| {
+                other.is_usual() && line.is_usual() && other.checkpoint() == line.checkpoint()
+            };
+            match merged.iter_mut().find(same) {
+                Some(other) => other.members.extend(line.members),
+                None => merged.push(line),
+            }
+        }
+        self.lines = merged;
+    }
+
+    /// Whether two generations stand in the same line.
+    pub(super) fn together(&self, projection: &str, one: u32, other: u32) -> bool {
+        let line = self.line_of(projection, one);
+        line.is_some_and(|line| line.members.iter().any(|member| member.is(projection, other)))
+    }
+
+    /// What is known of a generation.
+    pub(super) fn generation(&self, projection: &str, number: u32) -> Option<&Generation> {
+        generation(&self.generations, projection, number)
+    }
+
+    /// Takes a generation out of its line, so that it stands still.
+    pub(super) fn hold(&mut self, projection: &str, number: u32) {
+        if let Some(state) = self.line_of(projection, number).map(|line| Arc::clone(&line.state)) {
+            self.remember(state);
+        }
+        for line in &mut self.lines {
+            line.members.retain(|member| !member.is(projection, number));
+        }
+        self.let_go_of_empty_lines();
+    }
+
+    /// How an operation comes along.
+    pub(super) fn phase(&mut self, id: Uuid, phase: Phase) {
+        self.works.entry(id).or_default().phase = phase;
+    }
+}
+
+/// This server has not seen yet what the tables hold.
+const fn not_yet() -> StoreError {
+    StoreError::Unavailable { what: "following the log up to where the tables are", source: None }
+}
