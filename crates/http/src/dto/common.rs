@@ -39,12 +39,15 @@ pub struct ProblemBody {
     /// What the caller would need, in byte order: the first 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Whether more is missing than is listed.
+    /// Whether there is more than is listed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub more: bool,
     /// For `owns_objects`: the ids of those the caller may read, the first 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<String>,
+    /// For `not_undoable`: the events that stand in the way, the first 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<super::EventReason>,
 }
 
 pub(crate) fn is_false(value: &bool) -> bool {

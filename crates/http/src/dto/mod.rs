@@ -14,6 +14,7 @@ mod roles;
 mod schema;
 mod servers;
 mod session;
+mod undo;
 mod users;
 
 pub use access::*;
@@ -27,4 +28,5 @@ pub use roles::*;
 pub use schema::*;
 pub use servers::*;
 pub use session::*;
+pub use undo::*;
 pub use users::*;

@@ -12,4 +12,5 @@ pub(crate) mod roles;
 pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod sharing;
+pub(crate) mod undo;
 pub(crate) mod users;
