@@ -4,13 +4,18 @@
 //! lines of JSON, [`import`](import::import) such lines, carry what stands beside it ([`secrets`]). Must not know any
 //! database, nor how the answers are shown.
 
+mod against;
 pub mod backup;
 pub mod export;
 pub mod import;
 pub mod lines;
+pub mod prove;
 pub mod secrets;
 pub mod verify;
+pub mod verify_file;
 
+use charter_events::Offset;
+pub use against::EvidenceError;
 pub use charter_store::verify::Progress;
 use charter_store::{Fault, StoreError};
 
@@ -24,7 +29,7 @@ pub enum ToolError {
     #[error("the event at offset {offset} can't be replayed: {why}")]
     Fold {
         /// Its offset.
-        offset: charter_events::Offset,
+        offset: Offset,
         /// What is wrong.
         why: String,
     },

@@ -10,8 +10,8 @@ use crate::{
 use async_trait::async_trait;
 use charter_events::{Hash, Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_store::{
-    Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX,
-    READ_PAYLOAD_BYTES_MAX, StoreError, What,
+    Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX, READ_HASHES_MAX,
+    READ_PAYLOAD_BYTES_MAX, StoreError, What, consecutive,
 };
 use sqlx::{Row, postgres::PgRow};
 
@@ -30,6 +30,15 @@ impl LogStore for PostgresStore {
         let Some(statement) = page(after, Offset::MAX, limit)? else { return Ok(Vec::new()) };
         let rows = self.readers.rows(READING_EVENTS, statement, readers::READ).await;
         events(&rows.map_err(|error| place(error, after))?)
+    }
+
+    async fn hashes(&self, after: Offset, limit: usize) -> Result<Vec<Hash>, StoreError> {
+        const SQL: &str =
+            "SELECT \"offset\", hash FROM log.events WHERE \"offset\" > $1 ORDER BY \"offset\" LIMIT $2";
+        let limit = statement::limit(limit.min(READ_HASHES_MAX));
+        let statement = Statement::new(SQL).with(integer(after.get())?)?.with(limit)?;
+        let rows = self.readers.rows("reading hashes", statement, readers::READ).await;
+        consecutive(after, rows.map_err(|error| place(error, after))?.iter().map(hash_row))
     }
 
     async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
@@ -70,6 +79,15 @@ pub(crate) fn head(row: Option<&PgRow>) -> Result<Head, StoreError> {
         })
     };
     row.and_then(read).ok_or_else(|| error::damaged(HEAD_UNREADABLE))
+}
+
+fn hash_row(row: &PgRow) -> Result<(Offset, Hash), StoreError> {
+    let offset = row.try_get::<i64, _>(0).ok().and_then(|offset| u64::try_from(offset).ok());
+    let offset = offset.and_then(Offset::new).unwrap_or(Offset::ZERO);
+    match row.try_get::<&[u8], _>(1).ok().and_then(|hash| hash.try_into().ok()) {
+        Some(hash) => Ok((offset, Hash::new(hash))),
+        None => Err(Fault::new(offset, What::Unreadable("its hash has not 32 bytes".into())).into()),
+    }
 }
 
 /// Asks for a page of events, see [`LogStore::read`], not beyond an offset; `None` when none are wanted.

@@ -4,8 +4,8 @@ use crate::{SqliteStore, append::SqliteAppend, error, insert, insert::Statement,
 use async_trait::async_trait;
 use charter_events::{Hash, Head, LogId, Offset, StoredEvent, Timestamp};
 use charter_store::{
-    Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX,
-    READ_PAYLOAD_BYTES_MAX, StoreError, What,
+    Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX, READ_HASHES_MAX,
+    READ_PAYLOAD_BYTES_MAX, StoreError, What, consecutive,
 };
 use futures_util::StreamExt;
 use sqlx::{SqliteExecutor, SqlitePool};
@@ -19,6 +19,18 @@ impl LogStore for SqliteStore {
 
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         page(&self.readers, after, limit).await
+    }
+
+    async fn hashes(&self, after: Offset, limit: usize) -> Result<Vec<Hash>, StoreError> {
+        const SQL: &str =
+            "SELECT \"offset\", hash FROM events WHERE \"offset\" > ? ORDER BY \"offset\" LIMIT ?";
+        let rows: Vec<(i64, Vec<u8>)> = sqlx::query_as(SQL)
+            .bind(insert::integer(after.get())?)
+            .bind(i64::try_from(limit.min(READ_HASHES_MAX)).unwrap_or(i64::MAX))
+            .fetch_all(&self.readers)
+            .await
+            .map_err(|error| place(error::map("reading hashes", error), after))?;
+        consecutive(after, rows.into_iter().map(hash_row))
     }
 
     async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
@@ -65,6 +77,14 @@ pub(crate) async fn head_row(from: impl SqliteExecutor<'_>) -> Result<Head, Stor
         })
     });
     head.ok_or_else(|| error::damaged(HEAD_UNREADABLE))
+}
+
+fn hash_row((offset, hash): (i64, Vec<u8>)) -> Result<(Offset, Hash), StoreError> {
+    let offset = u64::try_from(offset).ok().and_then(Offset::new).unwrap_or(Offset::ZERO);
+    match hash.try_into() {
+        Ok(hash) => Ok((offset, Hash::new(hash))),
+        Err(_) => Err(Fault::new(offset, What::Unreadable("its hash has not 32 bytes".into())).into()),
+    }
 }
 
 /// A page of events; see [`LogStore::read`].

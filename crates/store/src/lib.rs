@@ -26,7 +26,7 @@ pub mod verify;
 pub use chain::{Chain, ChainError};
 pub use error::{BoxError, Fault, StoreError, What, causes};
 pub use limits::*;
-pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging};
+pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging, consecutive};
 pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};
 pub use moving::{MOVED_ROWS_MAX, MoveStore};
 pub use past::AsOf;

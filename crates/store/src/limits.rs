@@ -2,6 +2,8 @@
 
 /// The most events one page holds, whatever was asked for.
 pub const READ_EVENTS_MAX: usize = 10_000;
+/// The most hashes one page holds, whatever was asked for.
+pub const READ_HASHES_MAX: usize = 65_536;
 /// A page ends after the event whose payload takes it past this many bytes.
 pub const READ_PAYLOAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most events one command may become.

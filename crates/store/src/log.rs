@@ -5,8 +5,8 @@
 
 use crate::{
     chain::Verifier,
-    error::{Fault, StoreError},
-    limits::{BATCH_ANSWERS_MAX, BATCH_EVENTS_MAX, IDEMPOTENCY_KEY_BYTES_MAX},
+    error::{Fault, StoreError, What},
+    limits::{BATCH_ANSWERS_MAX, BATCH_EVENTS_MAX, IDEMPOTENCY_KEY_BYTES_MAX, READ_EVENTS_MAX},
     secrets::SecretWrite,
 };
 use async_trait::async_trait;
@@ -36,6 +36,17 @@ pub trait LogStore: Send + Sync {
     /// [`StoreError::Damaged`] with the offset of the first row that can't be read; [`StoreError::Unavailable`].
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
+    /// The hashes of the events after an offset, as [`LogStore::read`] would give them with the events: at most `limit`,
+    /// at most [`READ_HASHES_MAX`](crate::READ_HASHES_MAX); the first is that of the next offset. They are as they
+    /// stand: neither chain nor records are verified here.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] with the first offset that is missing or can't be read; [`StoreError::Unavailable`].
+    async fn hashes(&self, after: Offset, limit: usize) -> Result<Vec<Hash>, StoreError> {
+        let page = self.read(after, limit.min(READ_EVENTS_MAX)).await?;
+        consecutive(after, page.into_iter().map(|event| Ok((event.offset, event.hash))))
+    }
+
     /// Locks the head and begins an append; waits while another append holds it. Dropping what it returns, or this
     /// future, rolls back and frees the lock.
     ///
@@ -63,6 +74,29 @@ pub trait LogStore: Send + Sync {
     async fn adopt(&self, _log_id: LogId) -> Result<(), StoreError> {
         Err(refused("this store's log keeps its id"))
     }
+}
+
+/// The hashes of rows that should stand at the offsets after one, without a hole. What can't be read, or is not there,
+/// ends the page, or is the error when the page begins with it.
+///
+/// # Errors
+/// [`StoreError::Damaged`].
+pub fn consecutive(
+    after: Offset,
+    rows: impl Iterator<Item = Result<(Offset, Hash), StoreError>>,
+) -> Result<Vec<Hash>, StoreError> {
+    let (mut at, mut hashes) = (after, Vec::new());
+    for row in rows {
+        let next = at.plus(1).unwrap_or(Offset::MAX);
+        match row {
+            Ok((offset, hash)) if offset == next => hashes.push(hash),
+            _ if !hashes.is_empty() => break,
+            Ok(_) => return Err(Fault::new(next, What::Missing).into()),
+            Err(error) => return Err(error),
+        }
+        at = next;
+    }
+    Ok(hashes)
 }
 
 /// One append: a transaction that holds the head's lock.

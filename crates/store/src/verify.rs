@@ -38,7 +38,20 @@ pub struct Scanned {
 pub async fn scan<L: LogStore + ?Sized>(
     log: &L,
     from: Offset,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Scanned, StoreError> {
+    scan_each(log, from, progress, |_| ()).await
+}
+
+/// As [`scan`], and shows each event that was found sound, in order.
+///
+/// # Errors
+/// As [`scan`].
+pub async fn scan_each<L: LogStore + ?Sized>(
+    log: &L,
+    from: Offset,
     mut progress: impl FnMut(Progress) + Send,
+    mut each: impl FnMut(&StoredEvent) + Send,
 ) -> Result<Scanned, StoreError> {
     let mut recorded = log.head().await?;
     let (mut verifier, mut last) = anchor(log, recorded, from).await?;
@@ -56,6 +69,7 @@ pub async fn scan<L: LogStore + ?Sized>(
                 return Err(Fault::new(event.offset, What::BeyondHead).into());
             }
             verifier.next(&event)?;
+            each(&event);
             events = events.saturating_add(1);
             last = Some(event);
         }

@@ -45,6 +45,20 @@ pub(super) async fn paging(store: Arc<dyn Store>) {
     assert_eq!(store.read(Offset::ZERO, 0).await.unwrap(), []);
 }
 
+pub(super) async fn hashes(store: Arc<dyn Store>) {
+    let mut all = Vec::new();
+    for size in [1, 7, 64, 100, 300] {
+        all.extend(append_one(&*store, size).await.iter().map(|event| event.hash));
+    }
+    for limit in [0, 1, 256, usize::MAX] {
+        for after in [0, 1, 255, all.len() - 1, all.len(), all.len() + 1] {
+            let page = store.hashes(Offset::new(after as u64).unwrap(), limit).await.unwrap();
+            let end = after.saturating_add(limit).min(all.len());
+            assert_eq!(page, all[after.min(end)..end], "after {after}, limit {limit}");
+        }
+    }
+}
+
 pub(super) async fn every_member(store: Arc<dyn Store>) {
     let user = UserId::from_u128(u128::MAX);
     let actors = [
