@@ -33,6 +33,9 @@ pub enum CommandError {
     /// More commands wait than the writer takes; try again in a moment.
     #[error("too many commands are waiting")]
     QueueFull,
+    /// The request asked for a preview: it would be accepted, what it would do is in its slot, and nothing was written.
+    #[error("the command was only previewed")]
+    Previewed,
 }
 
 impl CommandError {
@@ -45,6 +48,7 @@ impl CommandError {
             Self::Unavailable { .. } => "unavailable",
             Self::UpgradeInProgress { .. } => "upgrade_in_progress",
             Self::QueueFull => "queue_full",
+            Self::Previewed => "previewed",
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What is handed to the writer, and what comes back.
 
-use crate::identity::{Authenticated, Liveness};
+use crate::{
+    identity::{Authenticated, Liveness},
+    preview::PreviewSlot,
+};
 use charter_commands::Command;
 use charter_events::{CommandId, Hash, Offset, Sealed, UserId, Via};
 use charter_policy::{Caller, Policy};
@@ -22,12 +25,14 @@ pub struct RequestMeta {
     pub if_match: Option<Offset>,
     /// By what the caller authenticated, if it is to be good still at the moment the command is decided.
     pub credential: Option<Liveness>,
+    /// The command is only previewed: nothing is written, and what it would do is put here.
+    pub preview: Option<PreviewSlot>,
 }
 
 impl RequestMeta {
     /// Nothing but the way it came in.
     pub const fn new(via: Via) -> Self {
-        Self { via, request_id: None, reason: None, idempotency: None, if_match: None, credential: None }
+        Self { via, request_id: None, reason: None, idempotency: None, if_match: None, credential: None, preview: None }
     }
 
     /// Has the writer refuse the command (`inactive_caller`) if the credential has ended by the time it is decided.

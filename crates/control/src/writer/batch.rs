@@ -8,6 +8,7 @@ use crate::{
     control::Inner,
     error::CommandError,
     following::show_head,
+    preview::{PreviewSlot, Previewed},
     published::State,
     request::{KeptSession, Receipt, Request},
 };
@@ -18,7 +19,10 @@ use charter_store::{
     Answer, Append, Batch, Chain, ChainError, CredentialRef, CredentialRow, IdempotencyKey, SecretWrite,
     StoreError,
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
@@ -219,6 +223,26 @@ impl Stage {
         for (reply, _) in self.replies {
             metrics::counter!("charter_commands_total", "outcome" => "unavailable").increment(1);
             let _ = reply.send(Err(CommandError::Unavailable { reason }));
+        }
+    }
+}
+
+/// Decides a command as the writer would, on a clone of the published policy, and puts what it would become into the
+/// slot. Nothing that was staged outlives this.
+pub(super) fn preview(inner: &Inner, request: Request, slot: &PreviewSlot) -> CommandError {
+    let state = inner.published.load();
+    let mut stage = Stage::new(inner, &state);
+    match stage.decide(inner, request) {
+        Err(error) => error,
+        Ok(Receipt { created, .. }) => {
+            slot.fill(Previewed {
+                before: Arc::clone(&state.policy),
+                after: Arc::new(stage.policy),
+                now: stage.now,
+                events: stage.batch.events,
+                created,
+            });
+            CommandError::Previewed
         }
     }
 }

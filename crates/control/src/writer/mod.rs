@@ -72,7 +72,7 @@ impl Queue {
     }
 }
 
-/// Queues a command and waits for its answer.
+/// Queues a command and waits for its answer; one that is only previewed goes no further than this.
 pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Receipt, CommandError> {
     check_meta(&request.meta)?;
     if inner.stop.is_cancelled() {
@@ -80,6 +80,9 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
     }
     if let Some(reason) = inner.forbids_writing() {
         return Err(CommandError::Unavailable { reason: reason.reason() });
+    }
+    if let Some(slot) = request.meta.preview.clone() {
+        return Err(batch::preview(inner, request, &slot));
     }
     refuse_early(inner, &request).await?;
     let (reply, answer) = oneshot::channel();
