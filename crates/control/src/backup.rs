@@ -6,7 +6,7 @@
 
 use crate::{
     control::{Control, Inner},
-    error::CommandError,
+    error::{CommandError, VersionNotReached},
     operations::{Ongoing, OperationError},
     request::{Request, RequestMeta},
 };
@@ -44,12 +44,18 @@ impl BackupWatch {
         !self.stopped.load(Ordering::Relaxed)
     }
 
-    fn read(&self) -> (u64, u64) {
+    /// What is done, of how much.
+    pub fn read(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 
-    fn stop(&self) {
+    /// Has it stopped at its next look.
+    pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 }
 
@@ -108,22 +114,36 @@ impl BackupError {
 
 /// Why a backup that was begun is none.
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+pub enum BackupFailed {
+    /// Somebody stopped it, or its server ends.
     #[error("it was stopped")]
     Stopped,
+    /// The file of keys has the only copy of some users' keys.
     #[error(
         "the file of keys has the keys of {users} users that the installation lacks, as after a restore without \
          `--keys`: move it to where it is safe first, or restore with it"
     )]
-    KeysWouldBeLost { users: usize },
+    KeysWouldBeLost {
+        /// How many.
+        users: usize,
+    },
+    /// The file can't be written, or is not what was written.
     #[error(transparent)]
     Taking(BoxError),
+    /// The store can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// This server does not see the end of the log.
     #[error("the state can't be read up to the end of the log")]
-    Behind(#[from] crate::error::VersionNotReached),
+    Behind(#[from] VersionNotReached),
+    /// The file is there, and nothing of it is in the log.
     #[error("the backup is there ({told}), but the log does not say so: {error}")]
-    NotRecorded { told: String, error: CommandError },
+    NotRecorded {
+        /// Which file.
+        told: String,
+        /// Why not.
+        error: CommandError,
+    },
 }
 
 impl Control {
@@ -141,11 +161,30 @@ impl Control {
         let ongoing = self.begin_operation(BACKUP_OPERATION, "log", asked_by).await?;
         let operation = self.operation(ongoing.id()).await?;
         let control = self.clone();
-        self.inner.tasks.spawn(async move { control.take_backup(backups, asked_by, meta, ongoing).await });
+        self.inner.tasks.spawn(async move { control.run_backup(backups, asked_by, meta, ongoing).await });
         Ok(operation)
     }
 
-    async fn take_backup(
+    /// Takes a backup now and records it, without an operation: for whoever has the store to itself.
+    ///
+    /// # Errors
+    /// [`BackupFailed`].
+    pub async fn take_backup(
+        &self,
+        backups: &dyn Backups,
+        asked_by: Option<UserId>,
+        meta: RequestMeta,
+        watch: Arc<BackupWatch>,
+    ) -> Result<String, BackupFailed> {
+        self.require_no_key_lost(backups).await?;
+        let made = backups.take(self.store(), self.inner.time(), Arc::clone(&watch)).await;
+        let made = made.map_err(|error| {
+            if watch.is_stopped() { BackupFailed::Stopped } else { BackupFailed::Taking(error) }
+        })?;
+        self.recorded(made, asked_by, meta).await
+    }
+
+    async fn run_backup(
         &self,
         backups: Arc<dyn Backups>,
         asked_by: Option<UserId>,
@@ -153,19 +192,18 @@ impl Control {
         mut ongoing: Ongoing,
     ) {
         let id = ongoing.id();
-        let taken = match self.backed_up(backups, &mut ongoing).await {
-            Ok(made) => self.recorded(made, asked_by, meta).await,
-            Err(failed) => Err(failed),
-        };
+        let watch = Arc::new(BackupWatch::default());
+        let taking = self.take_backup(backups.as_ref(), asked_by, meta, Arc::clone(&watch));
+        let taken = self.watched(taking, &watch, &mut ongoing).await;
         let outcome = if taken.is_ok() { "done" } else { "failed" };
         metrics::counter!("charter_backups_total", "outcome" => outcome).increment(1);
         match &taken {
             Ok(told) => tracing::info!(%id, "backup taken: {told}"),
-            Err(Failed::Stopped) => tracing::info!(%id, "the backup was stopped"),
+            Err(BackupFailed::Stopped) => tracing::info!(%id, "the backup was stopped"),
             Err(error) => tracing::error!(%id, error = %causes(error), "no backup was taken"),
         }
         // What somebody stopped stands as stopped already; a server that ends stopped it by itself.
-        if matches!(taken, Err(Failed::Stopped)) && ongoing.is_cancelled().await {
+        if matches!(taken, Err(BackupFailed::Stopped)) && ongoing.is_cancelled().await {
             return;
         }
         if let Err(error) = ongoing.end(taken.map_err(|error| causes(&error))).await {
@@ -173,26 +211,21 @@ impl Control {
         }
     }
 
-    async fn backed_up(
+    /// Writes down now and then how far it is, and stops it once it was stopped or the server ends.
+    async fn watched(
         &self,
-        backups: Arc<dyn Backups>,
+        taking: impl Future<Output = Result<String, BackupFailed>>,
+        watch: &BackupWatch,
         ongoing: &mut Ongoing,
-    ) -> Result<BackupMade, Failed> {
-        self.require_no_key_lost(backups.as_ref()).await?;
-        let watch = Arc::new(BackupWatch::default());
-        let taking = backups.take(self.store(), self.inner.time(), Arc::clone(&watch));
+    ) -> Result<String, BackupFailed> {
         tokio::pin!(taking);
-        let mut stopped = false;
         loop {
             tokio::select! {
-                made = &mut taking => {
-                    return made.map_err(|error| if stopped { Failed::Stopped } else { Failed::Taking(error) });
-                }
+                taken = &mut taking => return taken,
                 () = tokio::time::sleep(LOOK_EVERY) => {
                     let (done, total) = watch.read();
                     let halted = ongoing.progress(done, total, "events written and read back").await.is_err();
                     if halted || self.inner.stop.is_cancelled() {
-                        stopped = true;
                         watch.stop();
                     }
                 }
@@ -205,14 +238,14 @@ impl Control {
         made: BackupMade,
         asked_by: Option<UserId>,
         meta: RequestMeta,
-    ) -> Result<String, Failed> {
+    ) -> Result<String, BackupFailed> {
         let BackupMade { head, digest, told } = made;
         let taken = BackupTaken { head: head.offset, hash: head.hash, digest, asked_by };
         let RequestMeta { via, request_id, reason, .. } = meta;
         let meta = RequestMeta { request_id, reason, ..RequestMeta::new(via) };
         let request = Request::new(Caller::System, RecordBackup { taken }.into(), meta);
         if let Err(error) = self.submit(request).await {
-            return Err(Failed::NotRecorded { told, error });
+            return Err(BackupFailed::NotRecorded { told, error });
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge takes floats; seconds fit")]
         let seconds = (self.inner.time().as_micros() / 1_000_000) as f64;
@@ -221,8 +254,8 @@ impl Control {
     }
 
     /// The file of keys may have the only copy of a key: of somebody the log knows by name, and the store can't open.
-    async fn require_no_key_lost(&self, backups: &dyn Backups) -> Result<(), Failed> {
-        let missing = backups.keys_missing(self.store()).await.map_err(Failed::Taking)?;
+    async fn require_no_key_lost(&self, backups: &dyn Backups) -> Result<(), BackupFailed> {
+        let missing = backups.keys_missing(self.store()).await.map_err(BackupFailed::Taking)?;
         if missing.is_empty() {
             return Ok(());
         }
@@ -231,7 +264,7 @@ impl Control {
         let named = |user: &UserId| policy.user(*user).is_some_and(|user| user.profile.is_some());
         match missing.iter().filter(|user| named(user)).count() {
             0 => Ok(()),
-            users => Err(Failed::KeysWouldBeLost { users }),
+            users => Err(BackupFailed::KeysWouldBeLost { users }),
         }
     }
 }
@@ -262,14 +295,14 @@ pub(crate) async fn refresh_keys(inner: &Arc<Inner>) {
     let refreshed = match control.require_no_key_lost(backups.as_ref()).await {
         Ok(()) => {
             let done = backups.refresh_keys(control.store(), inner.time()).await;
-            done.map_err(Failed::Taking)
+            done.map_err(BackupFailed::Taking)
         }
         Err(error) => Err(error),
     };
     match refreshed {
         Ok(()) => {}
         // Said once: somebody has to move the file.
-        Err(error @ Failed::KeysWouldBeLost { .. }) => {
+        Err(error @ BackupFailed::KeysWouldBeLost { .. }) => {
             tracing::warn!("the file of keys stays as it is: {error}");
         }
         Err(error) => {

@@ -3,11 +3,11 @@
 
 use super::{
     BackupError, GoOn, check,
-    keys::{KeysWritten, write_keys},
+    keys::{KeysWritten, read_keys, write_keys},
     write::{Written, write},
 };
-use charter_events::{Hash, Head, LogId, Timestamp};
-use charter_store::{Store, snapshot_files::make_dir};
+use charter_events::{Hash, Head, LogId, Timestamp, UserId};
+use charter_store::{MOVED_ROWS_MAX, Store, snapshot_files::make_dir};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufReader, BufWriter, Write},
@@ -99,6 +99,34 @@ impl BackupFolder {
             return Ok(None);
         }
         self.replace_keys(store, log_id, now).await.map(Some)
+    }
+
+    /// The users whose key is in the file of keys and not in a store. Nobody when there is no such file. Blocks on the
+    /// file system.
+    ///
+    /// # Errors
+    /// [`BackupError::Keys`] when the file is not as it was written: it is not replaced then, it may have the only copy
+    /// of a key.
+    pub async fn keys_missing(&self, store: &dyn Store) -> Result<Vec<UserId>, BackupError> {
+        let path = self.keys_file(store.head().await?.log_id);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(at(&path, source)),
+        };
+        let mut kept = read_keys(&mut BufReader::new(file)).map_err(|error| match error {
+            BackupError::Line { line, why } => BackupError::Keys { path: path.clone(), line, why },
+            error => error,
+        })?;
+        let mut after = None;
+        loop {
+            let page = store.user_keys_after(after, MOVED_ROWS_MAX).await?;
+            let Some((last, _)) = page.last() else { return Ok(kept.keys.into_keys().collect()) };
+            after = Some(*last);
+            for (user, _) in page {
+                kept.keys.remove(&user);
+            }
+        }
     }
 
     async fn replace_keys(

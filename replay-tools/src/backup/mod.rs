@@ -20,7 +20,6 @@ pub use read::{Contents, Verified, check, verify};
 pub use restore::{Options, Restored, require_empty, restore};
 pub use write::{Written, write};
 
-use crate::ToolError;
 use charter_events::{LogId, Offset};
 use charter_store::{Fault, StoreError};
 use std::path::PathBuf;
@@ -56,6 +55,16 @@ pub enum BackupError {
     #[error("line {line}: {why}")]
     Line {
         /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A line of the file of keys is not what was written.
+    #[error("the file of keys `{path}` is damaged at line {line}: {why}")]
+    Keys {
+        /// The file.
+        path: PathBuf,
+        /// The line's number, from 1.
         line: u64,
         /// What is wrong with it.
         why: String,
@@ -108,24 +117,11 @@ impl BackupError {
             Self::File(_) | Self::Folder { .. } => "backup_unwritable",
             Self::Busy(_) => "backup_running",
             Self::Cancelled => "cancelled",
-            Self::Line { .. } | Self::Chain { .. } | Self::Changed => "backup_altered",
+            Self::Line { .. } | Self::Keys { .. } | Self::Chain { .. } | Self::Changed => "backup_altered",
             Self::Replay { .. } => "event_unknown",
             Self::NotEmpty { .. } => "store_not_empty",
             Self::OtherKeys { .. } => "other_log",
             Self::Record(_) => "not_recorded",
-        }
-    }
-}
-
-impl From<ToolError> for BackupError {
-    fn from(error: ToolError) -> Self {
-        match error {
-            ToolError::Store(error) => Self::Store(error),
-            ToolError::File(error) => Self::File(error),
-            ToolError::Fold { offset, why } => Self::Replay { offset, why },
-            ToolError::Line { line, why } => Self::Line { line, why },
-            ToolError::Chain { line, fault } => Self::Chain { line, fault },
-            ToolError::OtherLog(why) => Self::Line { line: 1, why },
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::{
     BackupError, Contents, GoOn, UserKeys,
-    read::{Entry, Verified, Walk, verify},
+    read::{Entry, Verified, Walk},
 };
 use crate::secrets::Hex;
 use charter_commands::{Command, Context, Limits, RecordRestore, decide};
@@ -52,25 +52,25 @@ pub struct Restored {
     pub sealed_users: Vec<UserId>,
 }
 
-/// Restores a backup into an empty store. The file is read twice: it is verified to its last line before the store is
-/// touched.
+/// Restores a backup that was [verified](super::verify) into an empty store. The file is read once more, from its
+/// beginning.
 ///
 /// # Errors
-/// [`BackupError::NotEmpty`]; [`BackupError::OtherKeys`]; as [`verify`]; [`BackupError::Changed`] when the file was not
-/// the same the second time; [`BackupError::Store`]. Nothing is kept then.
+/// [`BackupError::NotEmpty`]; [`BackupError::OtherKeys`]; [`BackupError::Line`], [`BackupError::Chain`],
+/// [`BackupError::Changed`] when the file is not the one that was verified; [`BackupError::Store`]. Nothing is kept
+/// then.
 pub async fn restore<F: Read + Seek + Send>(
     store: &dyn Store,
-    file: &mut F,
+    (file, verified): (&mut F, Verified),
     options: &Options,
     now: Timestamp,
     go_on: GoOn<'_>,
 ) -> Result<Restored, BackupError> {
-    require_empty(store).await?;
-    file.seek(SeekFrom::Start(0))?;
-    let Verified { contents, policy } = verify(&mut BufReader::new(&mut *file), go_on)?;
+    let Verified { contents, policy } = verified;
     if let Some(keys) = options.keys.as_ref().filter(|keys| keys.log_id != contents.head.log_id) {
         return Err(BackupError::OtherKeys { keys: keys.log_id, backup: contents.head.log_id });
     }
+    require_empty(store).await?;
     file.seek(SeekFrom::Start(0))?;
     let mut input = BufReader::new(&mut *file);
     write(store, &mut input, Plan { contents, policy, options, now }, go_on).await
