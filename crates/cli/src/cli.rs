@@ -93,6 +93,10 @@ pub(crate) enum Verb {
     /// A whole log: verify, export, import into another store
     #[command(subcommand)]
     Replay(cmd::replay::Verb),
+    /// Take a backup of everything, at the server or on the host
+    Backup(cmd::backup::Args),
+    /// Restore a backup into an empty store
+    Restore(cmd::restore::Args),
     /// Check scenario files against the policy engine, without a server
     Test(cmd::test::Args),
     /// Fill an empty installation with an example
@@ -142,6 +146,8 @@ pub(crate) async fn run(cli: Cli) -> Outcome {
         Verb::Session(verb) => cmd::session::run(&app, verb).await,
         Verb::Events(verb) => cmd::events::run(&app, verb).await,
         Verb::Follow(args) => cmd::follow::run(&app, args).await,
+        Verb::Backup(args) => cmd::backup::run(&app, args).await,
+        Verb::Restore(args) => cmd::restore::run(&app, args).await,
         Verb::Test(args) => cmd::test::run(&app, args),
         Verb::Demo(args) => cmd::demo::run(&app, args).await,
         Verb::Bench(verb) => cmd::bench::run(&app, verb).await,

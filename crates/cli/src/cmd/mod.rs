@@ -2,6 +2,7 @@
 //! share is in `common`.
 
 pub(crate) mod ask;
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod catalog;
 mod common;
@@ -21,6 +22,7 @@ pub(crate) mod object;
 pub(crate) mod permission;
 pub(crate) mod recover;
 pub(crate) mod replay;
+pub(crate) mod restore;
 pub(crate) mod role;
 mod schema;
 pub(crate) mod serve;

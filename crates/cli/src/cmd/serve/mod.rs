@@ -6,6 +6,7 @@ mod logs;
 mod stream;
 
 use super::{
+    backup::{FolderArgs, Kept},
     common::now,
     nats::NatsArgs,
     schema::{OwnerArgs, bring_up_to_date},
@@ -19,7 +20,7 @@ use crate::{
 };
 use banner::Banner;
 use charter_bus_nats::NatsConfig;
-use charter_control::{Config, Control, Progress, ProgressFn, StartError, Started};
+use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
 use charter_http::HttpConfig;
 use charter_store::Lease;
@@ -49,6 +50,9 @@ pub(crate) struct Args {
     /// Where the log is published
     #[command(flatten)]
     nats: NatsArgs,
+    /// Where backups go
+    #[command(flatten)]
+    backups: FolderArgs,
     /// Where to listen: a loopback address and a port; port 0 takes any free one
     #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
     listen: SocketAddr,
@@ -137,6 +141,7 @@ fn config(app: &App, args: &Args, place: &Place) -> Config {
         progress: Some(progress(app)),
         follow_every: place.is_shared().then_some(FOLLOW_EVERY),
         stale_decisions: Duration::from_secs(args.stale_decisions),
+        backups: args.backups.folder(place).map(|folder| Arc::new(Kept(folder)) as Arc<dyn Backups>),
         ..Config::default()
     }
 }
