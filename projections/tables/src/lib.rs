@@ -4,6 +4,7 @@
 //! who may see a row: which rows a caller sees is asked of the policy.
 
 mod access_index;
+mod audit_history;
 mod digest;
 mod directory;
 mod grant_sets;
@@ -13,6 +14,7 @@ pub mod rows;
 mod words;
 
 pub use access_index::{ACCESS_INDEX, AccessIndex};
+pub use audit_history::{AUDIT_HISTORY, AuditHistory};
 pub use digest::RowsDigest;
 pub use directory::{DIRECTORY, Directory};
 pub use grant_sets::{GRANT_SETS, GrantSets};

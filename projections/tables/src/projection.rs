@@ -2,6 +2,7 @@
 
 use crate::{
     access_index::AccessIndex,
+    audit_history::AuditHistory,
     directory::Directory,
     grant_sets::GrantSets,
     rows::{Changes, Spec},
@@ -40,7 +41,7 @@ pub trait Projection: Send + Sync {
 }
 
 /// Every projection.
-pub const PROJECTIONS: &[&dyn Projection] = &[&Directory, &GrantSets, &AccessIndex];
+pub const PROJECTIONS: &[&dyn Projection] = &[&Directory, &GrantSets, &AccessIndex, &AuditHistory];
 
 /// The projection of this name.
 pub fn projection(name: &str) -> Option<&'static dyn Projection> {
