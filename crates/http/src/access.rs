@@ -147,7 +147,7 @@ access_table! {
 
     read   GET    "/api/v1/users", Key("core.user.read"), ["limit", "cursor"], users::list;
     write  POST   "/api/v1/users", Key("core.user.create"), [], users::create;
-    read   GET    "/api/v1/users/{id}", Key("core.user.read"), [], users::get;
+    read   GET    "/api/v1/users/{id}", Key("core.user.read"), ["as_of"], users::get;
     write  PATCH  "/api/v1/users/{id}", Key("core.user.edit"), [], users::patch;
     write  POST   "/api/v1/users/{id}/suspend", Key("core.user.suspend"), [], users::suspend;
     write  POST   "/api/v1/users/{id}/reactivate", Key("core.user.suspend"), [], users::reactivate;
@@ -159,45 +159,52 @@ access_table! {
            ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;
     write  PUT    "/api/v1/catalog/{namespace}", Key("core.module.install"), [], permissions::apply;
 
-    read   GET    "/api/v1/roles", Key("core.role.read"), ["limit", "cursor", "scope"], roles::list;
+    read   GET    "/api/v1/roles", Key("core.role.read"), ["limit", "cursor", "scope", "as_of"], roles::list;
     write  POST   "/api/v1/roles", Key("core.role.create"), [], roles::create;
-    read   GET    "/api/v1/roles/{id}", Key("core.role.read"), [], roles::get;
+    read   GET    "/api/v1/roles/{id}", Key("core.role.read"), ["as_of"], roles::get;
     change PATCH  "/api/v1/roles/{id}", Key("core.role.edit"), [], roles::patch;
     change DELETE "/api/v1/roles/{id}", Key("core.role.delete"), [], roles::delete;
 
     read   GET    "/api/v1/groups", Key("core.group.read"), ["limit", "cursor"], groups::list;
     write  POST   "/api/v1/groups", Key("core.group.create"), [], groups::create;
-    read   GET    "/api/v1/groups/{id}", Key("core.group.read"), [], groups::get;
+    read   GET    "/api/v1/groups/{id}", Key("core.group.read"), ["as_of"], groups::get;
     change PATCH  "/api/v1/groups/{id}", Key("core.group.edit"), [], groups::patch;
     change DELETE "/api/v1/groups/{id}", Key("core.group.delete"), [], groups::delete;
-    read   GET    "/api/v1/groups/{id}/members", Key("core.group.read"), ["limit", "cursor"], groups::members;
+    read   GET    "/api/v1/groups/{id}/members", Key("core.group.read"),
+           ["limit", "cursor", "as_of"], groups::members;
     write  PUT    "/api/v1/groups/{id}/members/{user}", Key("core.group.manage"), [], groups::add_member;
     write  DELETE "/api/v1/groups/{id}/members/{user}", SelfOnly, [], groups::remove_member;
 
     read   GET    "/api/v1/objects", READS, ["limit", "cursor", "type", "parent"], objects::list;
     write  POST   "/api/v1/objects", CREATES, [], objects::create;
-    read   GET    "/api/v1/objects/{type}/{id}", READS, [], objects::get;
+    read   GET    "/api/v1/objects/{type}/{id}", READS, ["as_of"], objects::get;
     change PATCH  "/api/v1/objects/{type}/{id}", MANAGES, [], objects::patch;
     change DELETE "/api/v1/objects/{type}/{id}", MANAGES, [], objects::delete;
     write  POST   "/api/v1/objects/{type}/{id}/transfer", Key("core.object.transfer"), [], objects::transfer;
     write  POST   "/api/v1/objects/{type}/{id}/move", Key("core.object.move"), [], objects::relocate;
     write  POST   "/api/v1/objects/{type}/{id}/inheritance", Key("core.grant.manage"), [], objects::set_inheritance;
-    read   GET    "/api/v1/objects/{type}/{id}/access", Key("core.grant.read"), ["limit", "cursor"], sharing::access;
+    read   GET    "/api/v1/objects/{type}/{id}/access", Key("core.grant.read"),
+           ["limit", "cursor", "as_of"], sharing::access;
 
     read   GET    "/api/v1/grants", Key("core.grant.read"),
-           ["limit", "cursor", "subject", "scope", "role"], grants::list;
+           ["limit", "cursor", "subject", "scope", "role", "as_of"], grants::list;
     write  POST   "/api/v1/grants", Key("core.grant.manage"), [], grants::issue;
-    read   GET    "/api/v1/grants/{id}", Key("core.grant.read"), [], grants::get;
+    read   GET    "/api/v1/grants/{id}", Key("core.grant.read"), ["as_of"], grants::get;
     write  DELETE "/api/v1/grants/{id}", SelfOnly, [], grants::revoke;
 
-    read   POST   "/api/v1/check", SelfOnly, [], questions::check;
-    read   POST   "/api/v1/check/batch", SelfOnly, [], questions::check_batch;
-    read   POST   "/api/v1/explain", SelfOnly, [], questions::explain;
-    read   POST   "/api/v1/effective", SelfOnly, [], questions::effective;
-    read   POST   "/api/v1/allowed-objects", SelfOnly, [], questions::allowed_objects;
-    read   POST   "/api/v1/who-can", Key("core.decision.read"), [], questions::who_can;
+    read   POST   "/api/v1/check", SelfOnly, ["as_of"], questions::check;
+    read   POST   "/api/v1/check/batch", SelfOnly, ["as_of"], questions::check_batch;
+    read   POST   "/api/v1/explain", SelfOnly, ["as_of"], questions::explain;
+    read   POST   "/api/v1/effective", SelfOnly, ["as_of"], questions::effective;
+    read   POST   "/api/v1/allowed-objects", SelfOnly, ["as_of"], questions::allowed_objects;
+    read   POST   "/api/v1/who-can", Key("core.decision.read"), ["as_of"], questions::who_can;
+
+    read   POST   "/api/v1/commands/preview", SelfOnly, [], changes::preview;
+    read   GET    "/api/v1/history/diff", Key("core.audit.read"),
+           ["from", "to", "user", "object", "permission", "every_place", "rows"], changes::diff;
 
     read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
+    write  POST   "/api/v1/history/undo", Key("core.audit.read"), [], undo::undo;
     read   GET    "/api/v1/log", Key("core.audit.read"), ["digest"], history::log;
     read   GET    "/api/v1/servers", Key("core.projection.read"), [], ops::servers;
 }

@@ -12,9 +12,9 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 use charter_commands::Command;
-use charter_control::{Authenticated, Receipt, Request, RequestMeta};
+use charter_control::{Authenticated, Past, PreviewSlot, Receipt, Request, RequestMeta};
 use charter_events::{
-    Hash, ObjectId, Offset, PermissionKey, Scope, Timestamp, UserId, Via, envelope::REASON_BYTES_MAX,
+    Hash, Head, ObjectId, Offset, PermissionKey, Scope, Timestamp, UserId, Via, envelope::REASON_BYTES_MAX,
 };
 use charter_policy::{AccessControl, Caller, ObjectView, Page, Policy, Position};
 use std::{ops::Deref, sync::Arc};
@@ -43,12 +43,17 @@ pub(crate) struct Asked {
     pub(crate) app: App,
     /// One snapshot for the whole request.
     pub(crate) policy: Arc<Policy>,
+    /// Where the log ended then, when the request is about the past: the policy is that of then, and the caller may
+    /// read the whole log, so that nothing in it is hidden from him. Only routes that change nothing can have one.
+    pub(crate) past: Option<Head>,
     pub(crate) now: Timestamp,
     pub(crate) row: &'static Row,
     pub(crate) params: Params,
     pub(crate) segments: Vec<(String, String)>,
     pub(crate) if_match: Option<Offset>,
     pub(crate) headers: HeaderMap,
+    /// Where a preview of it is put, when it is only previewed.
+    pub(crate) preview: Option<PreviewSlot>,
 }
 
 /// A request of somebody who is signed in.
@@ -143,6 +148,7 @@ impl Asked {
             reason: text("x-reason", REASON_BYTES_MAX)?,
             idempotency: key.map(|key| (key, body)),
             if_match: self.if_match,
+            preview: self.preview.clone(),
             ..RequestMeta::new(Via::Api)
         })
     }
@@ -153,14 +159,57 @@ impl Ask {
         Self { asked, caller: who.caller.clone(), user: who.user, who }
     }
 
-    /// Refuses unless the caller is allowed one of core's keys at the scope.
+    /// The same request, asked of another state of the present: what a preview began with, or led to.
+    pub(crate) fn on(&self, policy: Arc<Policy>, now: Timestamp) -> Self {
+        let asked = Asked {
+            app: self.app.clone(),
+            policy,
+            past: None,
+            now,
+            row: self.row,
+            params: self.params.clone(),
+            segments: self.segments.clone(),
+            if_match: None,
+            headers: HeaderMap::new(),
+            preview: None,
+        };
+        Self { asked: Arc::new(asked), ..self.clone() }
+    }
+
+    /// The same request about the past.
+    pub(crate) fn back_then(&self, past: Past) -> Self {
+        let asked = Asked {
+            app: self.app.clone(),
+            policy: past.policy,
+            past: Some(past.head),
+            now: past.now,
+            row: self.row,
+            params: self.params.clone(),
+            segments: self.segments.clone(),
+            if_match: None,
+            headers: HeaderMap::new(),
+            preview: None,
+        };
+        Self { asked: Arc::new(asked), ..self.clone() }
+    }
+
+    /// Refuses unless the caller is allowed one of core's keys at the scope. What he may see of the past was judged by
+    /// the present policy, before it was looked up.
     pub(crate) fn require(&self, key: &str, scope: Scope) -> Result<(), Problem> {
+        if self.past.is_some() {
+            return Ok(());
+        }
         Ok(self.policy.at(self.now).require(&self.caller, &core_key(key)?, scope)?)
     }
 
     /// Whether the caller is allowed a key at the scope, his token's ceiling included.
     pub(crate) fn may(&self, key: &PermissionKey, scope: Scope) -> bool {
-        self.policy.at(self.now).is_allowed(&self.caller, key, scope).is_ok_and(|decision| decision.allowed())
+        self.past.is_some()
+            || self
+                .policy
+                .at(self.now)
+                .is_allowed(&self.caller, key, scope)
+                .is_ok_and(|decision| decision.allowed())
     }
 
     /// Whether the caller is allowed one of core's keys at the scope.
@@ -203,6 +252,15 @@ impl Ask {
                 let of = self.policy.object_type(object.object_type.as_str());
                 of.is_some_and(|of| self.may(&of.definition.manage, scope))
             }
+        }
+    }
+
+    /// A user by id, username or external id.
+    pub(crate) fn user_named(&self, text: &str) -> Option<UserId> {
+        let control = &self.app.control;
+        match self.past {
+            None => control.resolve_user(&self.policy, text),
+            Some(_) => control.resolve_past_user(&self.policy, text),
         }
     }
 
@@ -259,7 +317,7 @@ impl Ask {
                 Problem::invalid_member("invalid_value", "limit", format!("it is 1 to {PAGE_ROWS_MAX}"))
             })?,
         };
-        self.page_of(self.row.path, filter, limit, cursor)
+        self.page_of(self.row.path, &format!("{filter}\0{}", self.params.filter()), limit, cursor)
     }
 
     fn page_of(
@@ -299,17 +357,7 @@ impl Ask {
     /// The same request at the version a command led to.
     pub(crate) async fn after(&self, version: Offset) -> Result<Self, Problem> {
         let policy = self.app.control.at_least(version).await?;
-        let asked = Asked {
-            app: self.app.clone(),
-            policy,
-            now: self.app.control.now(),
-            row: self.row,
-            params: self.params.clone(),
-            segments: self.segments.clone(),
-            if_match: None,
-            headers: HeaderMap::new(),
-        };
-        Ok(Self { asked: Arc::new(asked), ..self.clone() })
+        Ok(self.on(policy, self.app.control.now()))
     }
 }
 

@@ -100,6 +100,9 @@ fn complete(operation: &mut Operation, row: &Row) {
     for answer in operation.responses.responses.values_mut() {
         if let RefOr::T(answer) = answer {
             versioned(answer);
+            if row.query.contains(&"as_of") {
+                dated(answer);
+            }
         }
     }
     let problem = RefOr::Ref(Ref::new(format!("#/components/responses/{PROBLEM}")));
@@ -119,6 +122,17 @@ fn versioned(answer: &mut Response) {
         .schema(Some(ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).build()))
         .build();
     answer.headers.insert("Policy-Stale".to_owned(), stale.into());
+}
+
+/// What an answer about the past says of it.
+fn dated(answer: &mut Response) {
+    for (name, about) in [
+        ("As-Of-Time", "Of an answer about the past: the moment it was judged at"),
+        ("As-Of-Hash", "Of an answer about the past: the hash of the last event of its version"),
+    ] {
+        let header = HeaderBuilder::new().description(Some(about)).schema(Some(text())).build();
+        answer.headers.insert(name.to_owned(), header.into());
+    }
 }
 
 fn bearer() -> Vec<SecurityRequirement> {
@@ -164,6 +178,21 @@ fn query(name: &str) -> RefOr<Parameter> {
         }
         "subject" => ("Of `user:<id, username or external id>` or `group:<id or slug>`", text()),
         "role" => ("Of this role: id or slug", text()),
+        "as_of" => {
+            ("As it was at this offset or RFC 3339 time; needs `core.audit.read`, and nothing else", text())
+        }
+        "from" => ("From this offset or RFC 3339 time", text()),
+        "to" => ("To this offset or RFC 3339 time; now when absent", text()),
+        "user" => ("Of this user: id, username or external id", text()),
+        "object" => ("On this object, `<type>:<id or external id>`; `global`: platform-wide", text()),
+        "permission" => ("Of this permission", text()),
+        "rows" => (
+            "The most rows of an answer that is always whole, 1,000 when absent; what has more is refused",
+            number(1, Some(10_000)),
+        ),
+        "every_place" => {
+            ("Whether an administrator's changes are told place by place", words(&["true", "false"]))
+        }
         "digest" => ("Whether a digest of the state is wanted", words(&["true", "false"])),
         "scope" => ("For or at this scope: see the route", text()),
         _ => ("", text()),

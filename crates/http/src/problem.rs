@@ -1,12 +1,14 @@
 //! The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with a stable code.
 
-use crate::dto::ProblemBody;
+mod undo;
+
+use crate::dto::{EventReason, ProblemBody};
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use charter_commands::{Class, Refusal};
-use charter_control::{AuthError, CommandError, IdentityError, SignInError, VersionNotReached};
+use charter_control::{AsOfError, AuthError, CommandError, DiffError, IdentityError, SignInError, VersionNotReached};
 use charter_policy::AccessError;
 use charter_store::{StoreError, causes};
 
@@ -26,6 +28,7 @@ struct Told {
     missing: Vec<String>,
     more: bool,
     objects: Vec<String>,
+    events: Vec<EventReason>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -43,6 +46,7 @@ impl Problem {
             missing: Vec::new(),
             more: false,
             objects: Vec::new(),
+            events: Vec::new(),
             headers: Vec::new(),
         }))
     }
@@ -132,6 +136,11 @@ impl Problem {
 
     pub(crate) fn invalid_member(code: &'static str, field: &str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).of(field)
+    }
+
+    /// Only what changes something, and is one command, can be previewed.
+    pub(crate) fn not_a_command() -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_a_command", "only a change can be previewed")
     }
 
     pub(crate) fn unsupported_parameter(name: &str) -> Self {
@@ -245,6 +254,8 @@ impl From<CommandError> for Problem {
             }
             CommandError::QueueFull => Self::new(StatusCode::SERVICE_UNAVAILABLE, "queue_full", detail)
                 .with(header::RETRY_AFTER, RETRY_SECONDS),
+            // Whoever previews takes what is in the slot instead.
+            CommandError::Previewed => Self::internal(),
         }
     }
 }
@@ -317,6 +328,38 @@ impl From<VersionNotReached> for Problem {
     }
 }
 
+impl From<DiffError> for Problem {
+    fn from(error: DiffError) -> Self {
+        match error {
+            DiffError::Busy => Self::overloaded("overloaded", "too many versions are being compared"),
+            DiffError::Failed => Self::internal(),
+        }
+    }
+}
+
+impl From<AsOfError> for Problem {
+    fn from(error: AsOfError) -> Self {
+        let (code, detail) = (error.code(), error.to_string());
+        match error {
+            AsOfError::BeyondHead { .. } | AsOfError::BeforeFirstEvent { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, detail).of("as_of")
+            }
+            AsOfError::Busy | AsOfError::StillFolding => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+                    .with(header::RETRY_AFTER, RETRY_SECONDS)
+            }
+            AsOfError::Unavailable(_) => {
+                tracing::error!(error = %causes(&error), "the past can't be read");
+                Self::overloaded(code, "the store can't be reached")
+            }
+            AsOfError::Unreadable(_) => {
+                tracing::error!(error = %causes(&error), "the past can't be replayed");
+                Self::internal()
+            }
+        }
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(error = %causes(&error), "the store did not answer");
@@ -337,6 +380,7 @@ impl IntoResponse for Problem {
             missing: told.missing,
             more: told.more,
             objects: told.objects,
+            events: told.events,
         };
         let text = serde_json::to_vec(&body).unwrap_or_default();
         let mut response =

@@ -5,23 +5,31 @@ use super::params::Params;
 use crate::{
     App,
     access::{Gate, Row, TypeKey},
-    ask::{Ask, Asked, Needs},
+    answer::POLICY_VERSION,
+    ask::{Ask, Asked, Needs, core_key},
+    live,
     problem::Problem,
 };
 use axum::{
     extract::{RawPathParams, Request, State},
-    http::{HeaderMap, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use charter_control::{Authenticated, Freshness};
-use charter_events::{Offset, PermissionKey, UserId};
-use charter_policy::{AccessError, Policy};
+use charter_control::{Authenticated, Freshness, PreviewSlot};
+use charter_events::{Head, Offset, PermissionKey, Scope, Timestamp, UserId};
+use charter_policy::{AccessControl, AccessError, Policy};
+use charter_store::past::{AsOf, InvalidAsOf};
 use std::sync::Arc;
 
 /// Who asked, kept beside the response for the access log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoggedUser(pub(crate) UserId);
+
+/// The parameter that asks about the past.
+const AS_OF: &str = "as_of";
+const AS_OF_TIME: HeaderName = HeaderName::from_static("as-of-time");
+const AS_OF_HASH: HeaderName = HeaderName::from_static("as-of-hash");
 
 type Gated = (App, &'static Row);
 
@@ -32,6 +40,10 @@ pub(crate) async fn gate(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
+    let preview = request.extensions().get::<PreviewSlot>().cloned();
+    if preview.is_some() && !row.writes {
+        return Err(Problem::not_a_command());
+    }
     fresh_enough(&app, row)?;
     let params = Params::parse(request.uri().query(), row.query)?;
     let headers = request.headers();
@@ -55,17 +67,24 @@ pub(crate) async fn gate(
         segments.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let if_match = if_match(headers, row)?;
     let headers = headers.clone();
-    let asked = Arc::new(Asked { app, policy, now, row, params, segments, if_match, headers });
+    let asked = Arc::new(Asked { app, policy, past: None, now, row, params, segments, if_match, headers, preview });
     let Some(who) = who else {
         request.extensions_mut().insert(asked);
         return Ok(next.run(request).await);
     };
     let ask = Ask::new(asked, who);
     let user = LoggedUser(ask.user);
-    let mut response = match passes(&ask) {
-        Ok(()) => {
+    let admitted = match ask.params.text(AS_OF) {
+        None => passes(&ask).map(|()| ask),
+        Some(text) => back_then(&ask, text).await,
+    };
+    let mut response = match admitted {
+        Ok(ask) => {
+            let past = ask.past.map(|head| (head, ask.now));
             request.extensions_mut().insert(ask);
-            next.run(request).await
+            let mut response = next.run(request).await;
+            tell_past(&mut response, past);
+            response
         }
         Err(problem) => problem.into_response(),
     };
@@ -95,11 +114,43 @@ async fn at_least(app: &App, headers: &HeaderMap, who: &Authenticated) -> Result
     if app.control.is_still_good(who).await { Ok(policy) } else { Err(Problem::invalid_token()) }
 }
 
+/// The request as it would have been asked then, for whoever may read the whole log now: what he could fold himself.
+/// He is judged again when the state is there, for that may take long.
+async fn back_then(ask: &Ask, text: &str) -> Result<Ask, Problem> {
+    let asked: AsOf =
+        text.parse().map_err(|error: InvalidAsOf| Problem::invalid_parameter(AS_OF, error.to_string()))?;
+    let control = &ask.app.control;
+    let may = |policy: &Policy| {
+        policy.at(control.now()).require(&ask.caller, &core_key(live::KEY)?, Scope::Global)?;
+        Ok::<_, Problem>(())
+    };
+    may(&ask.policy)?;
+    let past = control.as_of(asked).await?;
+    may(&control.policy())?;
+    if control.is_still_good(&ask.who).await {
+        Ok(ask.back_then(past))
+    } else {
+        Err(Problem::invalid_token())
+    }
+}
+
+/// Which past an answer is of: the moment it was judged at, and the hash of the log's end then.
+fn tell_past(response: &mut Response, past: Option<(Head, Timestamp)>) {
+    let Some((head, now)) = past else { return };
+    let headers = response.headers_mut();
+    headers.insert(POLICY_VERSION, HeaderValue::from(head.offset.get()));
+    for (name, text) in [(AS_OF_TIME, now.to_string()), (AS_OF_HASH, head.hash.to_string())] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.insert(name, value);
+        }
+    }
+}
+
 /// Whether the caller holds the row's key anywhere.
 fn passes(ask: &Ask) -> Result<(), Problem> {
     match ask.row.gate {
         Gate::Public | Gate::SelfOnly => Ok(()),
-        Gate::Key(key) => anywhere(ask, &crate::ask::core_key(key)?),
+        Gate::Key(key) => anywhere(ask, &core_key(key)?),
         Gate::TypeKey(which) => match ask.segment("type") {
             Some(name) => match ask.policy.object_type(name) {
                 Some(of) => match anywhere(ask, type_key(&of, which)) {

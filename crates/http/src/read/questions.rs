@@ -23,7 +23,7 @@ pub(crate) struct About {
 pub(crate) fn about(ask: &Ask, user: Option<&str>, scope: Scope) -> Result<About, Problem> {
     let found = match user {
         None => Some(ask.user),
-        Some(text) => ask.app.control.resolve_user(&ask.policy, text),
+        Some(text) => ask.user_named(text),
     };
     if found == Some(ask.user) {
         return Ok(About { user: found, himself: true, known: true });

@@ -94,7 +94,7 @@ async fn shown(ask: &Ask, view: GrantView<'_>) -> Result<dto::Grant, Problem> {
 fn subject(ask: &Ask, text: &str) -> Result<Option<Subject>, Problem> {
     let control = &ask.app.control;
     match text.split_once(':') {
-        Some(("user", name)) => Ok(control.resolve_user(&ask.policy, name).map(Subject::User)),
+        Some(("user", name)) => Ok(ask.user_named(name).map(Subject::User)),
         Some(("group", name)) => Ok(control.resolve_group(&ask.policy, name).map(Subject::Group)),
         _ => {
             let detail = "it takes `user:<id, username or external id>` or `group:<id or slug>`";

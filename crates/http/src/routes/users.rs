@@ -54,7 +54,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::UserCreate>) -> Answered<dt
     responses((status = 200, description = "The user", body = dto::User)))]
 pub(crate) async fn get(ask: Ask) -> Answered<dto::User> {
     let id = named(&ask, "core.user.read")?;
-    let (user, changed_at) = shown(&ask, ask.policy.version(), id).await?;
+    let (user, changed_at) = shown_at(&ask, id).await?;
     Ok(Answer::ok(ask.policy.version(), user).etag(changed_at))
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn credential_reset(ask: Ask, body: Body<dto::CredentialResetRe
 /// The user of the path, for whom a key is needed: 403 for all users alike without it, then 404.
 fn named(ask: &Ask, key: &str) -> Result<UserId, Problem> {
     ask.require(key, Scope::Global)?;
-    ask.app.control.resolve_user(&ask.policy, ask.named("id")).ok_or_else(Problem::not_found)
+    ask.user_named(ask.named("id")).ok_or_else(Problem::not_found)
 }
 
 async fn changed(ask: &Ask, user: UserId, command: impl Into<Command>, body: Hash) -> Answered<dto::User> {
@@ -147,16 +147,20 @@ async fn answer(ask: &Ask, version: Offset, id: UserId) -> Answered<dto::User> {
     Ok(Answer::ok(version, user).etag(changed_at))
 }
 
-/// A user at a version, with his groups where the caller may see groups. Who may change users and not read them is
-/// told no more than which account he changed and how it stands.
+/// A user at the version a command led to.
 async fn shown(ask: &Ask, version: Offset, id: UserId) -> Result<(dto::User, Offset), Problem> {
-    let ask = ask.after(version).await?;
+    shown_at(&ask.after(version).await?, id).await
+}
+
+/// A user, with his groups where the caller may see groups. Who may change users and not read them is told no more than
+/// which account he changed and how it stands.
+async fn shown_at(ask: &Ask, id: UserId) -> Result<(dto::User, Offset), Problem> {
     let view = ask.policy.user(id).ok_or_else(Problem::not_found)?;
     if !ask.may_core("core.user.read", Scope::Global) {
         return Ok((read::user_in_brief(&view), view.changed_at));
     }
-    let names = Names::of(&ask, [id]).await;
-    let mut user = read::user(&ask, &view, &names);
+    let names = Names::of(ask, [id]).await;
+    let mut user = read::user(ask, &view, &names);
     if ask.may_core("core.group.read", Scope::Global) {
         let groups = ask.policy.groups_of(id).filter_map(|group| ask.policy.group(group));
         user.groups = Some(groups.map(|group| read::group_ref(&group)).collect());
