@@ -7,6 +7,7 @@ mod edits;
 mod long;
 mod make;
 mod questions;
+mod things;
 
 pub use questions::{Held, Question};
 
