@@ -20,6 +20,8 @@ mod rules_catalog_and_users;
 mod rules_grants_and_roles;
 mod rules_objects;
 mod say;
+mod undo;
+mod undo_restores;
 mod world;
 
 /// The cases of all files, but for the large ones.
@@ -34,6 +36,8 @@ fn all_cases() -> Vec<(&'static str, fn())> {
         rules_grants_and_roles::CASES,
         rules_objects::CASES,
         rules_catalog_and_users::CASES,
+        undo::CASES,
+        undo_restores::CASES,
     ]
     .concat()
 }

@@ -4,6 +4,7 @@
 
 use crate::{
     random_world::{PEOPLE, Play, keys},
+    undo::{Happened, recorded},
     world::{NOW, SOON, TOMORROW},
 };
 use charter_commands::{ChangePassword, Command, EditUser, IssueToken};
@@ -11,7 +12,7 @@ use charter_events::{
     Affects, ChildTypes, ObjectId, Pattern, PermissionKey, Reach, Scope, Timestamp, UserId,
 };
 use charter_policy::{Because, Caller, Policy};
-use charter_testkit::{at, ids};
+use charter_testkit::{Rng, at, ids};
 
 const WORLDS: u64 = 400;
 const COMMANDS: usize = 60;
@@ -21,16 +22,17 @@ struct Act<'a> {
     before: &'a Policy,
     after: &'a Policy,
     actor: UserId,
-    command: &'a Command,
+    /// One, or those by which he undid another.
+    commands: &'a [Command],
 }
 
 #[test]
 fn nobody_gains_what_neither_he_nor_the_actor_held() {
     match played(WORLDS) {
-        Ok((asked, accepted)) => {
-            println!("{asked} commands, {accepted} accepted");
+        Ok((asked, accepted, undone)) => {
+            println!("{asked} commands, {accepted} accepted, {undone} of them undid others");
             assert!(
-                asked >= 20_000 && accepted * 10 >= asked,
+                asked >= 20_000 && accepted * 10 >= asked && undone >= 200,
                 "{accepted} of {asked} accepted: worth nothing"
             );
         }
@@ -38,13 +40,22 @@ fn nobody_gains_what_neither_he_nor_the_actor_held() {
     }
 }
 
-/// Plays so many worlds: how many commands were asked for and accepted, or the first gain that nothing justifies.
-pub(crate) fn played(worlds: u64) -> Result<(usize, usize), String> {
-    let (mut asked, mut accepted) = (0_usize, 0_usize);
+/// Plays so many worlds: how many commands were asked for, accepted, and undid others, or the first gain that nothing justifies.
+pub(crate) fn played(worlds: u64) -> Result<(usize, usize, usize), String> {
+    let (mut asked, mut accepted, mut undone) = (0_usize, 0_usize, 0_usize);
     for seed in 0..worlds {
         let mut play = Play::new(seed);
+        let mut log: Vec<Happened> = Vec::new();
+        let mut rng = Rng::new(seed);
         for number in 0..COMMANDS {
-            let (actor, command) = play.next();
+            let (actor, mut command) = play.next();
+            // Now and then he undoes something instead.
+            if rng.percent(20)
+                && let Some(undo) =
+                    log.get(rng.below(log.len())).and_then(|happened| happened.try_undo().ok())
+            {
+                command = undo.into();
+            }
             let before = play.world.policy.clone();
             asked += 1;
             let Ok(decided) = play.world.decide(&Caller::of(actor), command.clone()) else { continue };
@@ -52,10 +63,13 @@ pub(crate) fn played(worlds: u64) -> Result<(usize, usize), String> {
                 continue;
             }
             accepted += 1;
-            for event in &decided.events {
-                play.world.apply(event);
-            }
-            let act = Act { before: &before, after: &play.world.policy, actor, command: &command };
+            log.push(recorded(&mut play.world, decided.events.clone()));
+            let commands = match &command {
+                Command::Undo(undo) => undo.commands(&before, play.world.now).unwrap_or_default(),
+                other => vec![other.clone()],
+            };
+            undone += usize::from(matches!(command, Command::Undo(_)));
+            let act = Act { before: &before, after: &play.world.policy, actor, commands: &commands };
             if let Some(gain) = act.unjustified_gain() {
                 return Err(format!(
                     "world {seed}, command {number}: {actor} {command:?}\nbecame {:?}\n{gain}",
@@ -69,7 +83,7 @@ pub(crate) fn played(worlds: u64) -> Result<(usize, usize), String> {
             }
         }
     }
-    Ok((asked, accepted))
+    Ok((asked, accepted, undone))
 }
 
 impl Act<'_> {
@@ -96,13 +110,13 @@ impl Act<'_> {
 
     /// Whose credential the command gave to the actor.
     fn credential_of(&self) -> Option<UserId> {
-        let user = match self.command {
+        let user = self.commands.iter().find_map(|command| match command {
             Command::ChangePassword(ChangePassword { user, .. })
             | Command::EditUser(EditUser { user, .. })
-            | Command::IssueToken(IssueToken { user, .. }) => *user,
-            _ => return None,
-        };
-        (user != self.actor).then_some(user)
+            | Command::IssueToken(IssueToken { user, .. }) => Some(*user),
+            _ => None,
+        });
+        user.filter(|user| *user != self.actor)
     }
 
     /// Whether somebody may now what he might not; or is somebody else now, and this is what that one may.
@@ -119,10 +133,10 @@ impl Act<'_> {
     }
 
     fn lasts_until(&self, moment: Timestamp) -> bool {
-        match self.command {
+        self.commands.iter().all(|command| match command {
             Command::IssueToken(token) => token.expires_at.is_none_or(|end| moment < end),
             _ => true,
-        }
+        })
     }
 
     /// Whether the actor could do it before: there, or at a place between there and the scope that now lets in.
@@ -140,13 +154,12 @@ impl Act<'_> {
 
     /// The object the command is about.
     fn target(&self) -> Option<Scope> {
-        let object = match self.command {
-            Command::MoveObject(command) => command.object,
-            Command::SetInheritance(command) => command.object,
-            Command::TransferObject(command) => command.object,
-            _ => return None,
-        };
-        Some(Scope::Object(object))
+        self.commands.iter().find_map(|command| match command {
+            Command::MoveObject(command) => Some(Scope::Object(command.object)),
+            Command::SetInheritance(command) => Some(Scope::Object(command.object)),
+            Command::TransferObject(command) => Some(Scope::Object(command.object)),
+            _ => None,
+        })
     }
 
     /// The scopes that counted before, nearest first.

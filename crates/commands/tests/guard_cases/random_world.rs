@@ -65,6 +65,12 @@ impl Play {
         }
         play.world.given(|_| h);
         play.grants();
+        // To undo what happened, one must know it.
+        play.world.given(|h| {
+            PEOPLE.iter().fold(h, |h, who| {
+                h.grant(&format!("audit:{who}"), charter_testkit::to_user(who).keys(["core.audit.read"]))
+            })
+        });
         play
     }
 
