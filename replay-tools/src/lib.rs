@@ -7,6 +7,8 @@
 mod against;
 pub mod backup;
 pub mod export;
+mod export_cloudevents;
+pub mod export_ocsf;
 pub mod import;
 pub mod lines;
 pub mod prove;
