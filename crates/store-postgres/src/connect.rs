@@ -20,6 +20,10 @@ const GLANCE_SECONDS_MAX: u64 = 2;
 const IDLE_IN_APPEND_SECONDS_MAX: u64 = 10;
 /// How long the server waits for a client that does not acknowledge what it was sent.
 const VANISHED_MILLISECONDS_MAX: u64 = 10_000;
+/// How long the server works on one statement that changes tables made from the log.
+pub(crate) const TABLES_SECONDS_MAX: u64 = 60;
+/// How much memory one search through tables may take before it goes to the disk.
+const SEARCH_MEMORY: &str = "64MB";
 /// How long one step of a migration waits for others that use its tables.
 const MIGRATION_LOCK_SECONDS_MAX: u64 = 30;
 
@@ -37,6 +41,10 @@ pub(crate) enum For {
     Glancing,
     /// Holding the lead of a task, ringing, listening.
     Others,
+    /// Lists and searches in tables made from the log.
+    Searching,
+    /// Changing and comparing those tables.
+    Tables,
     /// Changing the schema.
     Migrating,
 }
@@ -95,7 +103,8 @@ fn settings(purpose: For, access: Access) -> Vec<(&'static str, String)> {
     let seconds = |seconds: u64| format!("{seconds}s");
     let statement = match purpose {
         For::Writing => seconds(WRITE_SECONDS_MAX),
-        For::Reading | For::Others => seconds(READ_SECONDS_MAX),
+        For::Reading | For::Others | For::Searching => seconds(READ_SECONDS_MAX),
+        For::Tables => seconds(TABLES_SECONDS_MAX),
         For::Glancing => seconds(GLANCE_SECONDS_MAX),
         // Some rewrite a table.
         For::Migrating => "0".to_owned(),
@@ -113,15 +122,19 @@ fn settings(purpose: For, access: Access) -> Vec<(&'static str, String)> {
         ("tcp_keepalives_count", "3".to_owned()),
         ("tcp_user_timeout", VANISHED_MILLISECONDS_MAX.to_string()),
         ("search_path", "pg_catalog".to_owned()),
-        // Every statement goes by a key: a plan made while a table was small must not outlive that.
-        ("enable_seqscan", "off".to_owned()),
         // And none takes so long that compiling it would pay.
         ("jit", "off".to_owned()),
     ];
+    match purpose {
+        // A search may have to look at every row.
+        For::Searching => settings.push(("work_mem", SEARCH_MEMORY.to_owned())),
+        // Every statement goes by a key: a plan made while a table was small must not outlive that.
+        _ => settings.push(("enable_seqscan", "off".to_owned())),
+    }
     match (access, purpose) {
         (Access::ReadOnly, _) => settings.push(("default_transaction_read_only", "on".to_owned())),
         (Access::Server, For::Writing | For::Migrating) => {}
-        // Leases and nudges need not survive a crash, and must not wait for the disk.
+        // Leases, nudges and what can be made anew need not survive a crash, and must not wait for the disk.
         (Access::Server, _) => settings.push(("synchronous_commit", "off".to_owned())),
     }
     settings

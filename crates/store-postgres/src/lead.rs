@@ -14,6 +14,8 @@ use std::time::Duration;
 pub(crate) const LOCKS: i32 = 0x4348_5254;
 /// The lock of whoever changes the schema; the tasks' locks follow it.
 pub(crate) const MIGRATING: i32 = 0;
+/// The lock of whoever makes the bookkeeping of the tables.
+pub(crate) const LAYING: i32 = 64;
 
 const ANSWER_MAX: Duration = Duration::from_secs(CONNECT_SECONDS_MAX);
 

@@ -57,6 +57,7 @@ pub struct PostgresStore {
     /// How those connect that are neither the writer nor readers.
     others: connect::Route,
     snapshots: SnapshotFiles,
+    tables: tables::Tables,
 }
 
 impl std::fmt::Debug for PostgresStore {

@@ -8,6 +8,7 @@ use crate::{
     error,
     readers::Readers,
     rights, schema,
+    tables::Tables,
     writer::Writer,
 };
 use charter_store::{StoreError, TAIL_EVENTS, causes, snapshot_files::SnapshotFiles, verify};
@@ -18,8 +19,11 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 const READERS_MAX: usize = 6;
 const GLANCES_MAX: usize = 2;
 const CREDENTIALS_MAX: usize = 4;
+const SEARCHES_MAX: usize = 3;
+/// One keeps the tables up, one builds beside, one compares, one notes how far they are.
+const TABLES_MAX: usize = 4;
 /// All of a server's: with those of the writer, the bell, the ear, and three leads.
-const CONNECTIONS_MAX: usize = READERS_MAX + GLANCES_MAX + CREDENTIALS_MAX + 6;
+const CONNECTIONS_MAX: usize = READERS_MAX + GLANCES_MAX + CREDENTIALS_MAX + SEARCHES_MAX + TABLES_MAX + 6;
 /// How long everything may take that is checked before there is a store.
 const OPENING_SECONDS_MAX: u64 = 30;
 
@@ -48,6 +52,11 @@ impl PostgresStore {
             bell: writes.then(|| Bell::hang(route(For::Others))),
             others: route(For::Others),
             snapshots: SnapshotFiles::new(snapshots),
+            tables: Tables::new(
+                Readers::new(route(For::Searching), SEARCHES_MAX),
+                Readers::new(route(For::Tables), TABLES_MAX),
+                writes,
+            ),
         });
         if writes && let Err(error) = store.snapshots.try_folder() {
             tracing::warn!(error = %causes(&error), "no snapshots: every start reads the whole log");
@@ -67,6 +76,7 @@ impl PostgresStore {
         for readers in [&self.readers, &self.glances, &self.credentials] {
             readers.close().await;
         }
+        self.tables.close().await;
     }
 }
 

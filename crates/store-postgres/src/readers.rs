@@ -7,18 +7,34 @@ use crate::{
     statement::Statement,
 };
 use charter_store::StoreError;
-use sqlx::{PgConnection, postgres::PgRow};
+use sqlx::{PgConnection, postgres::PgRow, raw_sql};
 use std::{
     io,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// How long a glance, such as one at the log's end, may take, with everything.
 pub(crate) const GLANCE: Duration = Duration::from_secs(2);
 /// How long any other read may take, with everything.
 pub(crate) const READ: Duration = Duration::from_secs(connect::READ_SECONDS_MAX + 1);
+
+/// A connection within a transaction, which is undone with the connection when this is dropped.
+pub(crate) struct Held<'a> {
+    pub(crate) connection: PgConnection,
+    pool: &'a Readers,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Held<'_> {
+    /// Puts the connection back, once its transaction has ended.
+    pub(crate) fn put_back(self) {
+        if !self.pool.permits.is_closed() {
+            self.pool.lock().push(self.connection);
+        }
+    }
+}
 
 /// A small pool.
 pub(crate) struct Readers {
@@ -42,6 +58,18 @@ impl Readers {
         statement: Statement,
         limit: Duration,
     ) -> Result<Vec<PgRow>, StoreError> {
+        self.try_rows(statement, limit).await.map_err(|error| match error {
+            sqlx::Error::PoolClosed => StoreError::Closed,
+            other => map(what, other),
+        })
+    }
+
+    /// The same, for those who ask what the error is.
+    pub(crate) async fn try_rows(
+        &self,
+        statement: Statement,
+        limit: Duration,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
         let run = async {
             // Never waits longer than a glance for the others: they may all wait for a server that is gone.
             let permit = tokio::time::timeout(GLANCE, self.permits.acquire()).await;
@@ -57,7 +85,29 @@ impl Readers {
             let connection = self.route.connect().await?;
             self.run(connection, statement).await
         };
-        within(limit, run).await.map_err(|error| match error {
+        within(limit, run).await
+    }
+
+    /// A connection on which a transaction was begun by these words. With one that was idle it is tried again on a new
+    /// one.
+    pub(crate) async fn begin(
+        &self,
+        what: &'static str,
+        words: &'static str,
+    ) -> Result<Held<'_>, StoreError> {
+        let begin = async {
+            let permit = self.permits.acquire().await.map_err(|_| sqlx::Error::PoolClosed)?;
+            if let Some(mut connection) = self.take_idle() {
+                match raw_sql(words).execute(&mut connection).await {
+                    Ok(_) => return Ok(Held { connection, pool: self, _permit: permit }),
+                    Err(_) => self.forget_idle(),
+                }
+            }
+            let mut connection = self.route.connect().await?;
+            raw_sql(words).execute(&mut connection).await?;
+            Ok(Held { connection, pool: self, _permit: permit })
+        };
+        within(READ, begin).await.map_err(|error| match error {
             sqlx::Error::PoolClosed => StoreError::Closed,
             other => map(what, other),
         })

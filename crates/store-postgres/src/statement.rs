@@ -2,20 +2,28 @@
 
 use charter_store::StoreError;
 use sqlx::{
-    Arguments, Encode, PgConnection, Type,
+    Arguments, AssertSqlSafe, Encode, PgConnection, SqlSafeStr, SqlStr, Type,
     postgres::{PgArguments, PgRow, Postgres},
 };
 
-/// One statement with its values. The text is static: values never become part of it.
+/// One statement with its values, which never become part of its text.
 #[derive(Clone)]
 pub(crate) struct Statement {
-    sql: &'static str,
+    sql: SqlStr,
     values: PgArguments,
+    /// Whether the connection keeps it prepared.
+    kept: bool,
 }
 
 impl Statement {
     pub(crate) fn new(sql: &'static str) -> Self {
-        Self { sql, values: PgArguments::default() }
+        Self { sql: SqlStr::from_static(sql), values: PgArguments::default(), kept: true }
+    }
+
+    /// One whose text was made by [`charter_store::tables_sql`]. A text that comes again is worth being `kept`; without
+    /// that the database plans it for the very values.
+    pub(crate) fn made(sql: String, kept: bool) -> Self {
+        Self { sql: AssertSqlSafe(sql).into_sql_str(), values: PgArguments::default(), kept }
     }
 
     /// With one more value.
@@ -30,12 +38,13 @@ impl Statement {
 
     /// Runs it and says how many rows it changed.
     pub(crate) async fn execute(self, connection: &mut PgConnection) -> Result<u64, sqlx::Error> {
-        Ok(sqlx::query_with(self.sql, self.values).execute(connection).await?.rows_affected())
+        let query = sqlx::query_with(self.sql, self.values).persistent(self.kept);
+        Ok(query.execute(connection).await?.rows_affected())
     }
 
     /// Runs it and hands over its rows.
     pub(crate) async fn rows(self, connection: &mut PgConnection) -> Result<Vec<PgRow>, sqlx::Error> {
-        sqlx::query_with(self.sql, self.values).fetch_all(connection).await
+        sqlx::query_with(self.sql, self.values).persistent(self.kept).fetch_all(connection).await
     }
 }
 

@@ -5,19 +5,42 @@ use crate::{credentials, rows};
 use charter_events::StoredEvent;
 use charter_store::{Answer, Batch, StoreError};
 use sqlx::{
-    Arguments,
-    sqlite::{Sqlite, SqliteArguments},
+    Arguments, AssertSqlSafe, SqlSafeStr, SqlStr, SqliteConnection,
+    sqlite::{Sqlite, SqliteArguments, SqliteRow},
 };
 
 /// One statement with its values.
 pub(crate) struct Statement {
-    pub(crate) sql: &'static str,
+    pub(crate) sql: SqlStr,
     pub(crate) values: SqliteArguments,
+    /// Whether the connection keeps it prepared.
+    kept: bool,
 }
 
 impl Statement {
     pub(crate) fn new(sql: &'static str) -> Self {
-        Self { sql, values: SqliteArguments::default() }
+        Self::kept(SqlStr::from_static(sql))
+    }
+
+    /// One whose text was made, and comes again.
+    pub(crate) fn kept(sql: SqlStr) -> Self {
+        Self { sql, values: SqliteArguments::default(), kept: true }
+    }
+
+    /// One whose text was made, and comes once.
+    pub(crate) fn once(sql: String) -> Self {
+        Self { sql: AssertSqlSafe(sql).into_sql_str(), values: SqliteArguments::default(), kept: false }
+    }
+
+    /// Runs it and says how many rows it changed.
+    pub(crate) async fn execute(self, connection: &mut SqliteConnection) -> Result<u64, sqlx::Error> {
+        let query = sqlx::query_with(self.sql, self.values).persistent(self.kept);
+        Ok(query.execute(connection).await?.rows_affected())
+    }
+
+    /// Runs it and hands over its rows.
+    pub(crate) async fn rows(self, connection: &mut SqliteConnection) -> Result<Vec<SqliteRow>, sqlx::Error> {
+        sqlx::query_with(self.sql, self.values).persistent(self.kept).fetch_all(connection).await
     }
 
     /// With one more value.

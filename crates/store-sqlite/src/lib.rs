@@ -2,8 +2,8 @@
 //!
 //! Layer 3, an adapter. Owns the file's schema, its connections and its errors; must not know who appends or what
 //! events mean. One task owns the only connection that writes (`writer.rs`); everything that reads has short-lived
-//! snapshots from a small pool. In the folder: `charter.db` (and SQLite's `-wal` and `-shm` beside it), `server.lock`
-//! held by the one server, `snapshots/`.
+//! snapshots from a small pool. In the folder: `charter.db` (and SQLite's `-wal` and `-shm` beside it), `tables.db`
+//! with what is made from the log, `server.lock` held by the one server, `snapshots/`.
 
 mod append;
 mod credentials;
@@ -40,6 +40,7 @@ pub struct SqliteStore {
     /// `None` when opened for reading.
     writer: Option<writer::Writer>,
     snapshots: SnapshotFiles,
+    tables: tables::Tables,
 }
 
 impl std::fmt::Debug for SqliteStore {

@@ -1,6 +1,6 @@
 //! Opening and closing: connections as the log needs them, and what is checked before anyone gets a store.
 
-use crate::{Access, SqliteStore, error, place::Place, read, schema, writer::Writer};
+use crate::{Access, SqliteStore, error, place::Place, read, schema, tables::Tables, writer::Writer};
 use charter_store::{StoreError, TAIL_EVENTS, snapshot_files::SnapshotFiles, verify};
 use sqlx::{
     ConnectOptions, SqliteConnection,
@@ -50,7 +50,8 @@ impl SqliteStore {
         let readers = pool(place);
         let writer = Writer::start(connection, options, lock);
         let snapshots = SnapshotFiles::new(place.snapshots());
-        let store = Arc::new(Self { readers, writer: Some(writer), snapshots });
+        let tables = Tables::open_server(place.clone(), readers.clone()).await;
+        let store = Arc::new(Self { readers, writer: Some(writer), snapshots, tables });
         if let Err(error) = verify::check_ends(&*store, TAIL_EVENTS).await {
             store.close().await;
             return Err(error);
@@ -69,11 +70,14 @@ impl SqliteStore {
             return Err(place.not_ours("nothing was made in it yet; start the server once"));
         }
         let snapshots = SnapshotFiles::new(place.snapshots());
-        Ok(Arc::new(Self { readers: pool(place), writer: None, snapshots }))
+        let readers = pool(place);
+        let tables = Tables::open_reader(place.clone(), readers.clone()).await;
+        Ok(Arc::new(Self { readers, writer: None, snapshots, tables }))
     }
 
     /// Closes all connections and frees the folder. An append that is under way is undone.
     pub async fn close(&self) {
+        self.tables.close().await;
         // Those that read first: the last connection moves the write-ahead log into the file, and must be able to.
         self.readers.close().await;
         if let Some(writer) = &self.writer {

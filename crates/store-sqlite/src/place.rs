@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+#[derive(Clone)]
 pub(crate) struct Place {
     dir: PathBuf,
 }
@@ -18,6 +19,21 @@ impl Place {
 
     pub(crate) fn database(&self) -> PathBuf {
         self.dir.join("charter.db")
+    }
+
+    /// The file of tables made from the log.
+    pub(crate) fn tables(&self) -> PathBuf {
+        self.dir.join("tables.db")
+    }
+
+    /// The name under which one that can't be used is kept.
+    pub(crate) fn tables_aside(&self) -> PathBuf {
+        self.dir.join("tables.db.aside")
+    }
+
+    /// Is there when the file of tables was found damaged.
+    pub(crate) fn tables_damaged(&self) -> PathBuf {
+        self.dir.join("tables.db.damaged")
     }
 
     pub(crate) fn snapshots(&self) -> PathBuf {
@@ -32,15 +48,12 @@ impl Place {
     /// Makes the database's file (0600) where it is missing; one that is there is never touched. SQLite gives its
     /// other files the database's rights. Only for whoever holds the lock.
     pub(crate) fn make_database(&self, _lock: &File) -> Result<(), StoreError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(self.database()) {
-            Ok(_) => Ok(()),
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(e) => Err(self.trouble("the file can't be made", e)),
-        }
+        make_file(&self.database()).map_err(|e| self.trouble("the file can't be made", e))
+    }
+
+    /// The same for the file of tables.
+    pub(crate) fn make_tables(&self) -> io::Result<()> {
+        make_file(&self.tables())
     }
 
     /// Takes the folder for this server, as long as the file lives.
@@ -72,5 +85,16 @@ impl Place {
                 source: Some(source.into()),
             },
         }
+    }
+}
+
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
     }
 }

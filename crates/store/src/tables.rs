@@ -129,6 +129,25 @@ pub enum OperationState {
     Failed,
 }
 
+impl OperationState {
+    const ALL: [Self; 4] = [Self::Running, Self::Cancelled, Self::Done, Self::Failed];
+
+    /// A stable word for databases and clients.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Cancelled => "cancelled",
+            Self::Done => "done",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
 /// Long work that somebody asked for, as all servers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {

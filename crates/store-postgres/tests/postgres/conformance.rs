@@ -23,7 +23,10 @@ const LONG: [&str; 4] = ["10,000", "64 writers", "a future cancelled", "1,000 ra
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_postgres_store_conforms_where_the_owner_is_the_server_too() {
-    for case in conformance::CASES.iter().filter(|case| !LONG.iter().any(|long| case.name.starts_with(long)))
+    for case in conformance::CASES
+        .iter()
+        .chain(conformance::TABLE_CASES)
+        .filter(|case| !LONG.iter().any(|long| case.name.starts_with(long)))
     {
         let db = Db::empty();
         migrate(&db.owner_url(), None).await.unwrap();

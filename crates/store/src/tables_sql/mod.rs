@@ -131,6 +131,11 @@ pub fn create_indexes(dialect: Dialect, table: &TableSpec, number: u32) -> Vec<S
     table.indexes.iter().enumerate().map(index).collect()
 }
 
+/// Counts what is in a generation's table, by which PostgreSQL chooses its plans.
+pub fn analyze(table: &TableSpec, number: u32) -> String {
+    format!("ANALYZE {}{}", Dialect::Postgres.schema(), quoted(&physical(table, number)))
+}
+
 /// Makes the view by which people read a table with SQL. In PostgreSQL a view of the same columns is replaced, and
 /// keeps the rights that were granted on it; in SQLite the old one is dropped before.
 pub fn create_view(dialect: Dialect, table: &TableSpec, number: u32) -> String {
