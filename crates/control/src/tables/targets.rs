@@ -14,6 +14,9 @@ pub(super) const SWITCH: &str = "projection.switch";
 /// Has the generation read again that was read before.
 pub(super) const ROLLBACK: &str = "projection.rollback";
 
+/// What is said of a generation whose last event is not in the log.
+pub(super) const OTHER_HISTORY: &str = "the tables end with an event that is not in the log";
+
 /// The target of an operation on a generation.
 pub(super) fn target(projection: &str, generation: u32) -> String {
     format!("{projection}/{generation}")
@@ -66,10 +69,12 @@ pub(super) fn given_up(all: &[Generation], operations: &[Operation], projection:
     of_it.filter(|one| never_read(operations, one)).map(|one| one.number).collect()
 }
 
-/// Whether the tables of this version are to be built without anybody asking for it: none of it are read, or those of
-/// an earlier version are, and nobody stopped that. What a newer build made is left alone.
+/// Whether the tables of this version are to be built without anybody asking for it: none are read, or those of an
+/// earlier version or of another history are, and nobody stopped that. What a newer build made is left alone.
 pub(super) fn is_due(all: &[Generation], operations: &[Operation], projection: &str, version: u32) -> bool {
-    if active(all, projection).is_some_and(|active| active.version >= version) {
+    let of_this_log = |one: &&Generation| one.fault.as_ref().is_none_or(|fault| fault.why != OTHER_HISTORY);
+    let read = active(all, projection).filter(of_this_log);
+    if read.is_some_and(|read| read.version >= version) {
         return false;
     }
     let Some(last) = newest(operations, projection) else { return true };

@@ -6,7 +6,7 @@ use super::{
     line::{Line, Member, WorkError},
     project::fault,
     shown::show,
-    targets::{self, active, generation, newest},
+    targets::{self, OTHER_HISTORY, active, generation, newest},
 };
 use crate::{
     control::{Control, Inner},
@@ -235,15 +235,28 @@ impl Worker {
             } else if let Some(state) = self.state_at(from).await? {
                 self.lines.push(Line::new(state, vec![member]));
             } else {
-                let stopped = fault(from.offset, "the tables end with an event that is not in the log");
-                self.inner.store.note_fault(member.target(), Some(stopped)).await?;
-                self.looked = None;
+                self.set_aside(member, from).await?;
             }
         }
         self.let_go_of_empty_lines();
         if self.works.is_empty() {
             self.recent.clear();
         }
+        Ok(())
+    }
+
+    /// What was made from another history, such as that before a restore, is not gone on with. If it is read it is built
+    /// anew, else it goes.
+    async fn set_aside(&mut self, member: Member, from: Checkpoint) -> Result<(), WorkError> {
+        let (projection, generation) = (member.projection.spec().name, member.number);
+        tracing::error!(projection, generation, offset = %from.offset, "tables were made from another history");
+        if self.generation(projection, generation).is_some_and(|one| one.active) {
+            let stopped = fault(from.offset, OTHER_HISTORY);
+            self.inner.store.note_fault(member.target(), Some(stopped)).await?;
+        } else {
+            self.inner.store.drop_generation(projection, generation).await?;
+        }
+        self.looked = None;
         Ok(())
     }
 

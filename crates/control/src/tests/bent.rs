@@ -6,10 +6,12 @@ use crate::Clock;
 use async_trait::async_trait;
 use charter_events::{Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_store::{
-    Answer, Append, CredentialKind, CredentialRow, IdempotencyKey, InstallationSecrets, Leadership, Lease,
-    Loaded, LogStore, MemoryStore, MoveStore, PasswordHash, Polled, SecretHash, SecretStore, SecretWrite,
-    ServerStore, Snapshot, SnapshotStore, StoreError, TableStore, Task, UserKey, Wakes, Wanted,
+    Answer, Append, Checkpoint, CredentialKind, CredentialRow, Generation, IdempotencyKey,
+    InstallationSecrets, Leadership, Lease, Listed, Loaded, LogStore, MemoryStore, MoveStore, Operation,
+    OperationState, PasswordHash, Polled, Query, SecretHash, SecretStore, SecretWrite, ServerStore, Snapshot,
+    SnapshotStore, StoreError, TableFault, TableStore, Target, Task, UserKey, Wakes, Wanted,
 };
+use charter_tables::{Changes, RowsDigest, Spec};
 use std::{
     sync::{
         Arc, RwLock,
@@ -31,6 +33,10 @@ pub(super) struct Bent {
     copy: Arc<RwLock<Option<Head>>>,
     /// How often listening fails, and then what is heard breaks off, before it works; none: nothing is ever heard.
     deaf_rounds: Option<Arc<AtomicUsize>>,
+    holds_pages: Arc<AtomicBool>,
+    pages: Arc<AtomicUsize>,
+    /// Whether every server that asks for the lead has it.
+    all_lead: bool,
 }
 
 impl Bent {
@@ -44,6 +50,9 @@ impl Bent {
             panics: Arc::default(),
             copy: Arc::default(),
             deaf_rounds: None,
+            all_lead: false,
+            holds_pages: Arc::default(),
+            pages: Arc::default(),
         }
     }
 
@@ -66,9 +75,24 @@ impl Bent {
         Self { deaf_rounds: Some(Arc::new(AtomicUsize::new(deaf_rounds))), ..Self::on(store) }
     }
 
+    /// Every server that asks for the lead has it, whoever else has.
+    pub(super) fn where_all_lead(store: &MemoryStore) -> Self {
+        Self { all_lead: true, ..Self::on(store) }
+    }
+
     /// From now on a poll is never answered (true), or at once (false).
     pub(super) fn hang(&self, hangs: bool) {
         self.hangs.store(hangs, Ordering::SeqCst);
+    }
+
+    /// From now on pages of events come only when this is taken back; single events come.
+    pub(super) fn hold_pages(&self, holds: bool) {
+        self.holds_pages.store(holds, Ordering::SeqCst);
+    }
+
+    /// How many pages of events were asked for.
+    pub(super) fn pages(&self) -> usize {
+        self.pages.load(Ordering::SeqCst)
     }
 
     /// From now on it is another log.
@@ -98,6 +122,12 @@ impl LogStore for Bent {
     }
 
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        if limit > 1 {
+            self.pages.fetch_add(1, Ordering::SeqCst);
+            while self.holds_pages.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
         let mut events = self.log().read(after, limit).await?;
         for event in events.iter_mut().filter(|event| Some(event.offset.get()) == self.tampered) {
             event.payload.push(b' ');
@@ -193,7 +223,17 @@ impl ServerStore for Bent {
     }
 
     async fn lead(&self, task: Task) -> Result<Option<Box<dyn Leadership>>, StoreError> {
-        self.log().lead(task).await
+        if self.all_lead { Ok(Some(Box::new(Led))) } else { self.log().lead(task).await }
+    }
+}
+
+/// The lead of whoever asks for it.
+struct Led;
+
+#[async_trait]
+impl Leadership for Led {
+    async fn holds(&mut self) -> bool {
+        true
     }
 }
 
@@ -218,7 +258,68 @@ impl Wakes for Broken {
 #[async_trait]
 impl MoveStore for Bent {}
 
-impl TableStore for Bent {}
+#[async_trait]
+impl TableStore for Bent {
+    async fn generations(&self) -> Result<Vec<Generation>, StoreError> {
+        self.log().generations().await
+    }
+
+    async fn create_generation(&self, spec: &'static Spec, now: Timestamp) -> Result<u32, StoreError> {
+        self.log().create_generation(spec, now).await
+    }
+
+    async fn change_rows(
+        &self,
+        target: Target,
+        from: Checkpoint,
+        to: Checkpoint,
+        changes: &Changes,
+    ) -> Result<(), StoreError> {
+        self.log().change_rows(target, from, to, changes).await
+    }
+
+    async fn note_fault(&self, target: Target, fault: Option<TableFault>) -> Result<(), StoreError> {
+        self.log().note_fault(target, fault).await
+    }
+
+    async fn index_generation(&self, target: Target) -> Result<(), StoreError> {
+        self.log().index_generation(target).await
+    }
+
+    async fn activate_generation(&self, target: Target, instead_of: Option<u32>) -> Result<(), StoreError> {
+        self.log().activate_generation(target, instead_of).await
+    }
+
+    async fn drop_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
+        self.log().drop_generation(projection, number).await
+    }
+
+    async fn digest_rows(&self, targets: &[Target]) -> Result<Vec<(Checkpoint, RowsDigest)>, StoreError> {
+        self.log().digest_rows(targets).await
+    }
+
+    async fn list_rows(&self, query: &Query) -> Result<Option<Listed>, StoreError> {
+        self.log().list_rows(query).await
+    }
+
+    async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {
+        self.log().put_operation(operation).await
+    }
+
+    async fn move_operation(
+        &self,
+        id: Uuid,
+        from: OperationState,
+        to: OperationState,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.log().move_operation(id, from, to, now).await
+    }
+
+    async fn operations(&self) -> Result<Vec<Operation>, StoreError> {
+        self.log().operations().await
+    }
+}
 
 #[async_trait]
 impl SnapshotStore for Bent {
