@@ -23,7 +23,7 @@ pub use ask::PAGE_ROWS_MAX;
 pub use body::BODY_BYTES_MAX;
 pub use edge::{CONNECTIONS_MAX, serve};
 
-use axum::{Router, middleware::from_fn_with_state};
+use axum::{Extension, Router, middleware::from_fn_with_state};
 use charter_control::Control;
 use metrics_exporter_prometheus::PrometheusHandle;
 use std::{sync::Arc, time::Duration};
@@ -106,9 +106,13 @@ impl App {
 /// The API of a control plane.
 pub fn router(control: Control, config: HttpConfig) -> Router {
     let app = App::new(control, config, openapi().to_json().unwrap_or_default().into());
-    access::routes(&app)
-        .fallback(edge::no_route)
-        .method_not_allowed_fallback(edge::method_not_allowed)
+    let routes = |app: &App| {
+        let routes = access::routes(app).fallback(edge::no_route);
+        routes.method_not_allowed_fallback(edge::method_not_allowed)
+    };
+    let commands = edge::Commands::new(routes(&app).with_state(app.clone()));
+    routes(&app)
+        .layer(Extension(commands))
         .layer(from_fn_with_state(app.clone(), edge::around))
         .with_state(app)
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod catalog;
+mod changes;
 mod common;
 mod grants;
 mod groups;
@@ -19,6 +20,7 @@ mod users;
 
 pub use access::*;
 pub use catalog::*;
+pub use changes::*;
 pub use common::*;
 pub use grants::*;
 pub use groups::*;

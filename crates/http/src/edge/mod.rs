@@ -1,6 +1,7 @@
 //! The edge: what happens to every request before a handler and to every answer after it.
 
 mod around;
+mod commands;
 mod cursor;
 mod gate;
 mod opening;
@@ -10,6 +11,7 @@ mod stalling;
 mod stopping;
 
 pub(crate) use around::{around, method_not_allowed, no_route};
+pub(crate) use commands::Commands;
 pub(crate) use cursor::{Cursor, CursorOf};
 pub(crate) use gate::gate;
 pub(crate) use params::Params;

@@ -2,11 +2,13 @@
 //! the read.
 
 mod answers;
+mod changes;
 mod lists;
 mod questions;
 mod sharing;
 
 pub(crate) use answers::{decision, effective_row, holder, state, summary};
+pub(crate) use changes::BothSides;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
 pub(crate) use questions::{about, ask_one, effective, in_catalog, object as asked_object};
 pub(crate) use sharing::sharing;

@@ -1,5 +1,6 @@
 //! The handlers: one file an area, three lines each. Parse, call, answer.
 
+pub(crate) mod changes;
 pub(crate) mod grants;
 pub(crate) mod groups;
 pub(crate) mod history;
@@ -12,5 +13,6 @@ pub(crate) mod roles;
 pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod sharing;
+pub(crate) mod tree;
 pub(crate) mod undo;
 pub(crate) mod users;
