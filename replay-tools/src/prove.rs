@@ -6,7 +6,8 @@ use charter_store::{
     Fault, LogStore, What,
     chain::{self, write_record},
     merkle::{
-        Absent, Checkpoint, InclusionText, Nodes, ProofError, SignedNote, Signer, TILE_WIDTH, Tree, origin,
+        Checkpoint, InclusionText, SignedNote, Signer, Tree, origin,
+        read::{self, ReadError},
     },
 };
 
@@ -51,10 +52,8 @@ pub async fn prove(
     let before = Offset::new(index).unwrap_or(Offset::ZERO);
     let event = log.read(before, 1).await?.into_iter().next().filter(|event| event.offset == offset);
     let event = event.ok_or_else(|| damaged(offset, What::Missing))?;
-    let mut nodes = Nodes::new(&tree);
-    let path = path(log, &mut nodes, index, size).await?;
-    // The leaf is there for whoever made the path; a tile that was asked for stays in `nodes`.
-    if nodes.leaf(index).ok() != Some(event.hash) || chain::hash(head.log_id, &event) != event.hash {
+    let (leaf, path) = read::inclusion(log, &tree, index, size).await.map_err(unproven)?;
+    if leaf != event.hash || chain::hash(head.log_id, &event) != event.hash {
         return Err(damaged(offset, What::HashMismatch));
     }
     let mut record = Vec::new();
@@ -100,29 +99,11 @@ async fn tree_of(
     Ok(tree)
 }
 
-/// The way to the root, with the tiles it takes read again.
-async fn path(
-    log: &dyn LogStore,
-    nodes: &mut Nodes<'_>,
-    index: u64,
-    size: u64,
-) -> Result<Vec<charter_events::Hash>, EvidenceError> {
-    loop {
-        let made = match nodes.leaf(index) {
-            Ok(_) => nodes.inclusion(index, size),
-            Err(absent) => Err(ProofError::Absent(absent)),
-        };
-        match made {
-            Ok(path) => return Ok(path),
-            Err(ProofError::Absent(Absent { tile })) => {
-                let before = Offset::new(tile.saturating_mul(TILE_WIDTH)).unwrap_or(Offset::MAX);
-                let width = usize::try_from(TILE_WIDTH).unwrap_or(usize::MAX);
-                if !nodes.take(tile, log.hashes(before, width).await?) {
-                    return Err(damaged(before.plus(1).unwrap_or(Offset::MAX), What::HashMismatch));
-                }
-            }
-            Err(error) => return Err(EvidenceError::Unproven(error.to_string())),
-        }
+fn unproven(error: ReadError) -> EvidenceError {
+    match error {
+        ReadError::Store(error) => error.into(),
+        ReadError::Changed { from } => damaged(from, What::HashMismatch),
+        ReadError::Proof(error) => EvidenceError::Unproven(error.to_string()),
     }
 }
 

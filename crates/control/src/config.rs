@@ -114,6 +114,8 @@ pub struct Config {
     pub tables_batch_events_max: usize,
     /// How often it is looked whether somebody wants the tables rebuilt, or another server keeps them now.
     pub tables_look_every: Duration,
+    /// How often a checkpoint of the log is signed while it grows.
+    pub sign_every: Duration,
     /// How long a session lasts, whatever happens in it.
     pub session_length: Duration,
     /// Bounds on guessing passwords.
@@ -161,6 +163,7 @@ impl Default for Config {
             projections: PROJECTIONS.to_vec(),
             tables_batch_events_max: 5_000,
             tables_look_every: Duration::from_millis(500),
+            sign_every: Duration::from_secs(1),
             session_length: Duration::from_secs(12 * 3_600),
             sign_in: SignInLimits::default(),
             backups: None,

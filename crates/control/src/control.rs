@@ -20,7 +20,7 @@ use crate::{
     secret::SecretText,
     snapshots,
     tables::Tables,
-    writer,
+    tree, writer,
 };
 use charter_commands::Limits;
 use charter_events::{Head, LogId, Offset, StoredEvent, Timestamp};
@@ -67,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) queue: writer::Queue,
     pub(crate) sealing: Sealing,
     pub(crate) profiles: Profiles,
+    pub(crate) tree: tree::Keeping,
     pub(crate) identity: Identity,
     pub(crate) cursor_key: [u8; 32],
     pub(crate) keys_file: crate::backup::KeysFile,

@@ -19,11 +19,13 @@ mod health;
 mod identity;
 mod leases;
 mod load;
+mod name_index;
 mod operations;
 mod past;
 mod preview;
 mod profiles;
 mod published;
+mod reading;
 mod request;
 mod resolve;
 mod runner;
@@ -35,6 +37,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tick;
+mod tree;
 mod undo;
 mod verify;
 mod writer;
@@ -54,11 +57,14 @@ pub use identity::{
     SignedIn, TOKEN_PREFIX, TokenInfo,
 };
 pub use load::{Folded, LoadError, fold_log};
+pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};
 pub use past::{AsOfError, Past};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use preview::{PreviewSlot, Previewed};
+pub use reading::TablesError;
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX};
 pub use secret::SecretText;
 pub use tables::{GenerationState, ProjectionError, ProjectionState, ProjectionStatus};
+pub use tree::{SignedCheckpoint, TreeError};
 pub use undo::{UndoError, UndoneCommand};

@@ -23,6 +23,7 @@ use crate::{
     snapshots,
     tables::{self, Tables},
     tick::Tick,
+    tree,
     verify, writer,
 };
 use charter_commands::{Code, Command, CreateInstallation, UpsertCoreCatalog};
@@ -71,9 +72,13 @@ pub(crate) async fn start(store: Arc<dyn Store>, config: Config) -> Result<Start
     inner.tasks.spawn(snapshots::run(Arc::clone(&inner)));
     inner.tasks.spawn(runner::run(Arc::clone(&inner)));
     inner.tasks.spawn(verify::run(Arc::clone(&inner)));
+    inner.tasks.spawn(tree::run(Arc::clone(&inner)));
     inner.tasks.spawn(tables::run(Arc::clone(&inner)));
     Ok(Started { control, setup_code, from_snapshot })
 }
+
+/// What is read of a store before anything is started.
+type Read = (Folded, InstallationSecrets, tree::Keeping);
 
 fn time(clock: &StoreClock, config: &Config) -> Timestamp {
     clock.now().unwrap_or_else(|| config.clock.now())
@@ -86,7 +91,7 @@ async fn read_while_alive(
     config: &Config,
     clock: &StoreClock,
     servers: &Servers,
-) -> Result<(Folded, InstallationSecrets), StartError> {
+) -> Result<Read, StartError> {
     servers.renew(store, config, time(clock, config), Offset::ZERO).await?;
     let stay_alive = async {
         loop {
@@ -98,7 +103,9 @@ async fn read_while_alive(
     };
     let read = async {
         let folded = fold_log(store, config.progress.as_ref()).await?;
-        Ok((folded, store.installation_secrets().await?))
+        let secrets = store.installation_secrets().await?;
+        let tree = tree::Keeping::new(folded.head.log_id, &secrets)?;
+        Ok((folded, secrets, tree))
     };
     tokio::select! {
         read = read => read,
@@ -111,7 +118,7 @@ fn assemble(
     config: Config,
     store_clock: StoreClock,
     servers: Servers,
-    (folded, secrets): (Folded, InstallationSecrets),
+    (folded, secrets, tree): Read,
 ) -> (Arc<Inner>, writer::Jobs) {
     let (queue, jobs) = writer::Queue::new(config.queue_commands_max);
     let inner = Inner {
@@ -128,6 +135,7 @@ fn assemble(
         tables: Tables::default(),
         queue,
         profiles: Profiles::new(),
+        tree,
         identity: Identity::new(&config),
         cursor_key: *secrets.cursor_key.expose(),
         keys_file: crate::backup::KeysFile::new(),

@@ -206,5 +206,18 @@ access_table! {
     read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
     write  POST   "/api/v1/history/undo", Key("core.audit.read"), [], undo::undo;
     read   GET    "/api/v1/log", Key("core.audit.read"), ["digest"], history::log;
+    read   GET    "/api/v1/log/checkpoint", Key("core.audit.read"), [], tree::checkpoint;
+    read   GET    "/api/v1/log/proof", Key("core.audit.read"), ["offset"], tree::proof;
+    read   GET    "/api/v1/log/tile/{*tile}", Key("core.audit.read"), [], tree::tile;
     read   GET    "/api/v1/servers", Key("core.projection.read"), [], ops::servers;
+
+    read   GET    "/api/v1/projections", Key("core.projection.read"), [], projections::list;
+    read   POST   "/api/v1/projections/{name}/rebuild", Key("core.projection.rebuild"), [], projections::rebuild;
+    read   POST   "/api/v1/projections/{name}/switch", Key("core.projection.rebuild"), [], projections::switch;
+    read   POST   "/api/v1/projections/{name}/rollback", Key("core.projection.rebuild"), [], projections::rollback;
+    write  POST   "/api/v1/projections/{name}/skip", Key("core.projection.rebuild"), [], projections::skip;
+    read   GET    "/api/v1/operations", SelfOnly, [], operations::list;
+    read   GET    "/api/v1/operations/{id}", SelfOnly, [], operations::get;
+    read   POST   "/api/v1/operations/{id}/cancel", SelfOnly, [], operations::cancel;
+    read   POST   "/api/v1/operations/{id}/resume", SelfOnly, [], operations::resume;
 }

@@ -68,8 +68,15 @@ pub(crate) fn finished(mut document: Document) -> Document {
             tags.extend(operation.tags.iter().flatten().cloned());
         }
     }
+    let paths = std::mem::take(&mut document.paths.paths);
+    document.paths.paths = paths.into_iter().map(|(path, item)| (templated(&path), item)).collect();
     document.tags = Some(tags.into_iter().map(Tag::new).collect());
     document
+}
+
+/// A path as OpenAPI writes it, which has no sign for a variable that holds slashes.
+fn templated(path: &str) -> String {
+    path.replace("{*", "{")
 }
 
 fn complete(operation: &mut Operation, row: &Row) {
@@ -168,6 +175,7 @@ fn query(name: &str) -> RefOr<Parameter> {
     let (about, schema) = match name {
         "limit" => ("At most so many rows; 100 when absent", number(1, Some(500))),
         "cursor" => ("From the page before", text()),
+        "offset" => ("The offset of an event", number(1, None)),
         "after" => ("Events after this offset; from the first when absent", number(0, None)),
         "shape" => ("Flat (the default), or a tree", words(&["flat", "tree"])),
         "namespace" => ("Of this namespace", text()),

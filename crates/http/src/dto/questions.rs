@@ -305,6 +305,9 @@ pub struct LogInfo {
     /// When the last event was recorded.
     #[schema(value_type = String, format = DateTime)]
     pub recorded_at: Timestamp,
+    /// By which the log's checkpoints are checked: `<name>+<id>+<base64>`. Keep it elsewhere, with a checkpoint.
+    #[serde(default)]
+    pub verifier_key: String,
     /// When it was asked for: a digest of the state at the version that the header `Policy-Version` names. Servers and
     /// followers at one version have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -112,6 +112,7 @@ pub(crate) async fn log(ask: Ask) -> Answered<dto::LogInfo> {
         head: head.offset,
         head_hash: head.hash,
         recorded_at: head.recorded_at,
+        verifier_key: ask.app.control.verifier_key(),
         state_digest,
     };
     Ok(Answer::ok(version, info))

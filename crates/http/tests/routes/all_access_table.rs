@@ -37,6 +37,7 @@ fn filled(row: &Row, grant: &str) -> String {
         .replace("{user}", "ada")
         .replace("{type}", "folder")
         .replace("{namespace}", "game")
+        .replace("{*tile}", "0/000.p/1")
 }
 
 async fn called(api: &Api, row: &Row, grant: &str, secret: Option<&str>) -> Reply {

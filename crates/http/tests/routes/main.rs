@@ -24,6 +24,7 @@ mod roles;
 mod servers;
 mod setup;
 mod support;
+mod tree;
 mod undo;
 mod user_me;
 mod users;

@@ -2,12 +2,13 @@
 //!
 //! Owns the arithmetic and the forms. Leaf `offset − 1` is the event's hash, which is SHA-256(0x00 ‖ canonical record)
 //! already ([`chain`](crate::chain)); an inner node is SHA-256(0x01 ‖ left ‖ right). The forms are those of C2SP:
-//! `tlog-tiles`, `tlog-checkpoint`, `signed-note` and `tlog-proof`, so that tools written elsewhere read them. Must not
-//! know where hashes are kept, nor when a checkpoint is made.
+//! `tlog-tiles`, `tlog-checkpoint`, `signed-note` and `tlog-proof`, so that tools written elsewhere read them. Leaves
+//! are read through the port of the log alone ([`read`]). Must not know any database, nor when a checkpoint is made.
 
 mod checkpoint;
 mod note;
 mod proof;
+pub mod read;
 mod text;
 mod tile;
 mod tree;
