@@ -1,0 +1,7 @@
+//! What the projections make of histories: beside a naive reading of the policy, and by hand.
+
+mod audit;
+mod life;
+mod naive;
+mod shapes;
+mod support;
