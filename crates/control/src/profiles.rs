@@ -3,7 +3,7 @@
 //! An entry counts only while the sealed bytes it came from are what the policy holds, so a change or an erasure, on
 //! whatever server, ends it.
 
-use crate::{cache::Cache, control::Control};
+use crate::{cache::Cache, control::Control, name_index::NameIndex};
 use charter_events::{Profile, Sealed, UserId};
 use charter_policy::Policy;
 use charter_store::causes;
@@ -12,24 +12,29 @@ use std::{collections::HashMap, sync::Arc};
 /// How many opened profiles are kept.
 const PROFILES_MAX: usize = 50_000;
 
-pub(crate) struct Profiles(Cache<UserId, (Sealed, Arc<Profile>)>);
+pub(crate) struct Profiles {
+    opened: Cache<UserId, (Sealed, Arc<Profile>)>,
+    /// By which people are found.
+    pub(crate) names: NameIndex,
+}
 
 impl Profiles {
     pub(crate) fn new() -> Self {
-        Self(Cache::new(PROFILES_MAX))
+        Self { opened: Cache::new(PROFILES_MAX), names: NameIndex::default() }
     }
 
     fn known(&self, user: UserId, sealed: &Sealed) -> Option<Arc<Profile>> {
-        self.0.get(&user).filter(|(from, _)| from == sealed).map(|(_, profile)| profile)
+        self.opened.get(&user).filter(|(from, _)| from == sealed).map(|(_, profile)| profile)
     }
 
     #[cfg(test)]
     pub(crate) fn remembers(&self, user: UserId) -> bool {
-        self.0.get(&user).is_some()
+        self.opened.get(&user).is_some()
     }
 
     pub(crate) fn forget(&self, user: UserId) {
-        self.0.remove(&user);
+        self.opened.remove(&user);
+        self.names.forget(user);
     }
 }
 
@@ -66,7 +71,7 @@ impl Control {
             let Some(sealed) = sealed_of(policy, user) else { continue };
             match self.inner.sealing.open(user, &key, sealed) {
                 Some(profile) => {
-                    self.inner.profiles.0.insert(user, (sealed.clone(), Arc::new(profile.clone())));
+                    self.inner.profiles.opened.insert(user, (sealed.clone(), Arc::new(profile.clone())));
                     // Erased while it was opened: the next who looks would not find it, and it would stay in memory.
                     if sealed_of(&self.policy(), user).is_none() {
                         self.inner.profiles.forget(user);
@@ -79,6 +84,6 @@ impl Control {
     }
 }
 
-fn sealed_of(policy: &Policy, user: UserId) -> Option<&Sealed> {
+pub(crate) fn sealed_of(policy: &Policy, user: UserId) -> Option<&Sealed> {
     policy.user(user)?.profile.map(|profile| &profile.sealed)
 }
