@@ -3,7 +3,7 @@
 use crate::{
     app::{App, Globals},
     cmd,
-    exit::Outcome,
+    exit::{Failure, Outcome},
 };
 use clap::{Parser, Subcommand};
 
@@ -83,13 +83,23 @@ pub(crate) enum Verb {
     /// Sign-ins of yours
     #[command(subcommand)]
     Session(cmd::session::Verb),
+    /// Who gained and lost what between two versions
+    Diff(cmd::changes::Args),
+    /// Take back what a command did, by the commands that lead back
+    Undo(cmd::undo::Args),
     /// What happened
     #[command(subcommand)]
     Events(cmd::events::Verb),
+    /// The log itself: where it ends, checkpoints of it to keep elsewhere, proofs
+    #[command(subcommand)]
+    Log(cmd::log::Verb),
     /// Decide in this process: follow the log, and show what happens or what a decision becomes
     Follow(cmd::follow::Args),
     /// Servers that are alive on the same database
     Servers,
+    /// Read models in tables: how they stand, and building them anew
+    #[command(subcommand)]
+    Projections(cmd::projections::Verb),
     /// A whole log: verify, export, import into another store
     #[command(subcommand)]
     Replay(cmd::replay::Verb),
@@ -114,47 +124,82 @@ pub(crate) enum Verb {
     Version,
 }
 
+impl Verb {
+    /// Whether the changes this verb makes are all changes of the server's that it sends, so that they can be previewed.
+    const fn can_be_previewed(&self) -> bool {
+        matches!(
+            self,
+            Self::User(_)
+                | Self::Role(_)
+                | Self::Group(_)
+                | Self::Grant(_)
+                | Self::Object(_)
+                | Self::Folder(_)
+                | Self::Catalog(_)
+                | Self::Token(_)
+                | Self::Session(_)
+                | Self::Undo(_)
+                | Self::Password(_)
+        )
+    }
+}
+
 /// Does what the command line says.
 pub(crate) async fn run(cli: Cli) -> Outcome {
     let app = App::new(cli.globals);
-    match cli.verb {
-        Verb::Serve(args) => cmd::serve::run(&app, args).await,
-        Verb::Setup(args) => cmd::setup::run(&app, args).await,
-        Verb::Migrate(args) => cmd::migrate::run(&app, args).await,
-        Verb::Servers => cmd::servers::run(&app).await,
-        Verb::Replay(verb) => cmd::replay::run(&app, verb).await,
-        Verb::RecoverAdmin(args) => cmd::recover::run(&app, args).await,
-        Verb::Login(args) => cmd::login::login(&app, args).await,
-        Verb::Logout => cmd::login::logout(&app).await,
-        Verb::Whoami => cmd::login::whoami(&app).await,
-        Verb::Password(args) => cmd::login::password(&app, args).await,
-        Verb::Context(verb) => cmd::context::run(&app, verb),
-        Verb::Check(args) => cmd::ask::check(&app, args).await,
-        Verb::Why(args) => cmd::ask::why(&app, args).await,
-        Verb::Who(args) => cmd::ask::who(&app, args).await,
-        Verb::What(args) => cmd::ask::what(&app, args).await,
-        Verb::Where(args) => cmd::ask::where_(&app, args).await,
-        Verb::User(verb) => cmd::user::run(&app, verb).await,
-        Verb::Role(verb) => cmd::role::run(&app, verb).await,
-        Verb::Group(verb) => cmd::group::run(&app, verb).await,
-        Verb::Grant(verb) => cmd::grant::run(&app, verb).await,
-        Verb::Object(verb) => cmd::object::run(&app, verb).await,
-        Verb::Folder(verb) => cmd::folder::run(&app, verb).await,
-        Verb::Permission(verb) => cmd::permission::run(&app, verb).await,
-        Verb::Catalog(verb) => cmd::catalog::run(&app, verb).await,
-        Verb::Token(verb) => cmd::token::run(&app, verb).await,
-        Verb::Session(verb) => cmd::session::run(&app, verb).await,
-        Verb::Events(verb) => cmd::events::run(&app, verb).await,
-        Verb::Follow(args) => cmd::follow::run(&app, args).await,
-        Verb::Backup(args) => cmd::backup::run(&app, args).await,
-        Verb::Restore(args) => cmd::restore::run(&app, args).await,
-        Verb::Test(args) => cmd::test::run(&app, args),
-        Verb::Demo(args) => cmd::demo::run(&app, args).await,
-        Verb::Bench(verb) => cmd::bench::run(&app, verb).await,
-        Verb::Doctor(args) => cmd::doctor::run(&app, args).await,
-        Verb::Verify(args) => cmd::verify::run(&app, args).await,
-        Verb::Completions(args) => cmd::completions::run(&app, args),
-        Verb::Version => cmd::version::run(&app),
+    if app.previews() && !cli.verb.can_be_previewed() {
+        return Err(Failure::usage("`--preview` is of no use here")
+            .hint("it takes a verb that changes something at the server, such as `grant allow`"));
+    }
+    match dispatch(&app, cli.verb).await {
+        Err(Failure { previewed: Some(told), .. }) => cmd::changes::show_preview(&app, &told),
+        ended => ended,
+    }
+}
+
+async fn dispatch(app: &App, verb: Verb) -> Outcome {
+    match verb {
+        Verb::Serve(args) => cmd::serve::run(app, args).await,
+        Verb::Setup(args) => cmd::setup::run(app, args).await,
+        Verb::Migrate(args) => cmd::migrate::run(app, args).await,
+        Verb::Servers => cmd::servers::run(app).await,
+        Verb::Projections(verb) => cmd::projections::run(app, verb).await,
+        Verb::Replay(verb) => cmd::replay::run(app, verb).await,
+        Verb::RecoverAdmin(args) => cmd::recover::run(app, args).await,
+        Verb::Login(args) => cmd::login::login(app, args).await,
+        Verb::Logout => cmd::login::logout(app).await,
+        Verb::Whoami => cmd::login::whoami(app).await,
+        Verb::Password(args) => cmd::login::password(app, args).await,
+        Verb::Context(verb) => cmd::context::run(app, verb),
+        Verb::Check(args) => cmd::ask::check(app, args).await,
+        Verb::Why(args) => cmd::ask::why(app, args).await,
+        Verb::Who(args) => cmd::ask::who(app, args).await,
+        Verb::What(args) => cmd::ask::what(app, args).await,
+        Verb::Where(args) => cmd::ask::where_(app, args).await,
+        Verb::User(verb) => cmd::user::run(app, verb).await,
+        Verb::Role(verb) => cmd::role::run(app, verb).await,
+        Verb::Group(verb) => cmd::group::run(app, verb).await,
+        Verb::Grant(verb) => cmd::grant::run(app, verb).await,
+        Verb::Object(verb) => cmd::object::run(app, verb).await,
+        Verb::Folder(verb) => cmd::folder::run(app, verb).await,
+        Verb::Permission(verb) => cmd::permission::run(app, verb).await,
+        Verb::Catalog(verb) => cmd::catalog::run(app, verb).await,
+        Verb::Token(verb) => cmd::token::run(app, verb).await,
+        Verb::Session(verb) => cmd::session::run(app, verb).await,
+        Verb::Diff(args) => cmd::changes::run(app, args).await,
+        Verb::Undo(args) => cmd::undo::run(app, args).await,
+        Verb::Events(verb) => cmd::events::run(app, verb).await,
+        Verb::Log(verb) => cmd::log::run(app, verb).await,
+        Verb::Follow(args) => cmd::follow::run(app, args).await,
+        Verb::Backup(args) => cmd::backup::run(app, args).await,
+        Verb::Restore(args) => cmd::restore::run(app, args).await,
+        Verb::Test(args) => cmd::test::run(app, args),
+        Verb::Demo(args) => cmd::demo::run(app, args).await,
+        Verb::Bench(verb) => cmd::bench::run(app, verb).await,
+        Verb::Doctor(args) => cmd::doctor::run(app, args).await,
+        Verb::Verify(args) => cmd::verify::run(app, args).await,
+        Verb::Completions(args) => cmd::completions::run(app, args),
+        Verb::Version => cmd::version::run(app),
     }
 }
 

@@ -1,6 +1,11 @@
 //! `charter replay`: a whole log read for its own sake: verified and folded, exported as lines of JSON, imported into
 //! another store; and what stands beside it carried along.
 
+mod notes;
+mod prove;
+mod rebuild;
+mod verify;
+
 use super::{
     common::now,
     schema::{OwnerArgs, bring_up_to_date},
@@ -13,12 +18,10 @@ use crate::{
 use charter_events::Head;
 use charter_replay_tools::{
     Progress, ToolError,
-    export::export,
+    export::{Format, export_as},
     import::import,
     secrets::{self, Imported},
-    verify::{Sound, verify},
 };
-use serde_json::json;
 use std::{
     fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, BufWriter, Write},
@@ -28,12 +31,19 @@ use std::{
 /// What to do with a log.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
-    /// Write it as lines of JSON, beside a running server or without one
+    /// Write it as lines of JSON, beside a running server or without one, also for CloudEvents and OCSF readers
     Export(Export),
     /// Take over an exported log into an empty store, event for event; made again, it goes on where it ended
     Import(Import),
-    /// Recompute every hash and replay every event
-    Verify(Verify),
+    /// Recompute every hash, compare with checkpoints kept elsewhere, and replay every event
+    Verify(verify::Verify),
+    /// Print a proof that an event is in the log, which anyone with the log's key can check
+    Prove(prove::Prove),
+    /// Check such a proof, without the log
+    CheckProof(prove::CheckProof),
+    /// Build the tables of read models anew in a store of their own, and compare them row by row with those that are
+    /// read
+    Rebuild(rebuild::Rebuild),
 }
 
 /// Which log, and where to.
@@ -45,11 +55,36 @@ pub(crate) struct Export {
     /// The file to make; `-` is stdout
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
+    /// The form of the lines. Only the first can be imported and verified
+    #[arg(long, value_enum, default_value_t)]
+    format: Form,
     /// Also make a file, readable by you alone, of all that an installation needs beside its log: keys, password
     /// hashes, sessions, tokens. No server may run. Whoever has it opens every name in the log: destroy it after the
     /// move
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Form {
+    /// Charter's own
+    #[default]
+    Charter,
+    /// CloudEvents 1.0, JSON format
+    Cloudevents,
+    /// Open Cybersecurity Schema Framework
+    Ocsf,
+}
+
+impl From<Form> for Format {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Charter => Self::Charter,
+            Form::Cloudevents => Self::CloudEvents,
+            Form::Ocsf => Self::Ocsf,
+        }
+    }
 }
 
 /// Which log, and where from.
@@ -68,20 +103,15 @@ pub(crate) struct Import {
     secrets: Option<PathBuf>,
 }
 
-/// Which log.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Verify {
-    /// Where it is kept
-    #[command(flatten)]
-    store: StoreArgs,
-}
-
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
         Verb::Export(args) => exporting(app, args).await,
         Verb::Import(args) => importing(app, args).await,
-        Verb::Verify(args) => verifying(app, args).await,
+        Verb::Verify(args) => verify::verifying(app, args).await,
+        Verb::Prove(args) => prove::proving(app, args).await,
+        Verb::CheckProof(args) => prove::checking(app, &args),
+        Verb::Rebuild(args) => rebuild::rebuilding(app, args).await,
     }
 }
 
@@ -107,7 +137,7 @@ async fn write_both(app: &App, opened: &Opened, args: &Export) -> Outcome<()> {
     if args.secrets.is_some() {
         opened.alone(now()).await?;
     }
-    let head = write_log(app, opened, &args.out).await?;
+    let head = write_log(app, opened, args).await?;
     app.out.note(&format!("{} events of log {}, hash {}.", head.offset, head.log_id, head.hash));
     let Some(path) = &args.secrets else {
         app.out.note("Secrets are not in it: names stay sealed without them. `--secrets` writes them.");
@@ -128,15 +158,16 @@ async fn write_both(app: &App, opened: &Opened, args: &Export) -> Outcome<()> {
     Ok(())
 }
 
-async fn write_log(app: &App, opened: &Opened, path: &Path) -> Outcome<Head> {
+async fn write_log(app: &App, opened: &Opened, args: &Export) -> Outcome<Head> {
+    let (path, format) = (args.out.as_path(), args.format.into());
     let total = opened.store.head().await.map_err(|error| opening(&error))?.offset;
     let bar = app.out.progress("exporting", Some(total.get()));
     let progress = |Progress { at, .. }| bar.at(at.get());
     let head = if path == Path::new("-") {
-        export(opened.store.as_ref(), &mut BufWriter::new(io::stdout()), progress).await
+        export_as(format, opened.store.as_ref(), &mut BufWriter::new(io::stdout()), progress).await
     } else {
         let mut out = BufWriter::new(new_file(path)?);
-        let head = export(opened.store.as_ref(), &mut out, progress).await;
+        let head = export_as(format, opened.store.as_ref(), &mut out, progress).await;
         synced(out, path)?;
         head
     };
@@ -203,11 +234,11 @@ async fn read_both(
         }
         None => {}
     }
-    let sound = sound(app, opened).await?;
+    let sound = verify::sound(app, opened, &[]).await?;
     if sound.scanned.head != head {
         return Err(Failure::error("the store does not end where the file does"));
     }
-    tell(app, &sound)
+    verify::tell(app, &sound, &[])
 }
 
 fn reader(path: &Path) -> Outcome<Box<dyn BufRead + Send>> {
@@ -216,40 +247,6 @@ fn reader(path: &Path) -> Outcome<Box<dyn BufRead + Send>> {
     }
     let file = File::open(path).doing(format_args!("read `{}`", path.display()))?;
     Ok(Box::new(BufReader::new(file)))
-}
-
-async fn verifying(app: &App, args: Verify) -> Outcome {
-    let opened = args.store.place()?.open(Access::ReadOnly).await?;
-    let sound = sound(app, &opened).await;
-    opened.close().await;
-    tell(app, &sound?)?;
-    Ok(Exit::Done)
-}
-
-async fn sound(app: &App, opened: &Opened) -> Outcome<Sound> {
-    let total = opened.store.head().await.map_err(|error| opening(&error))?.offset;
-    let bar = app.out.progress("verifying", Some(total.get()));
-    let sound = verify(opened.store.as_ref(), |Progress { at, .. }| bar.at(at.get())).await;
-    bar.finish();
-    sound.map_err(|error| failed(&error))
-}
-
-fn tell(app: &App, sound: &Sound) -> Outcome<()> {
-    let Sound { scanned, digest, .. } = sound;
-    let digest = hex::encode(digest);
-    let value = json!({
-        "log_id": scanned.head.log_id,
-        "events": scanned.events,
-        "head": scanned.head.offset,
-        "head_hash": scanned.head.hash,
-        "state_digest": digest,
-    });
-    app.out.answer(&value, || {
-        format!(
-            "{} events of log {} verify and replay.\nhead {}  hash {}\nstate {digest}",
-            scanned.events, scanned.head.log_id, scanned.head.offset, scanned.head.hash
-        )
-    })
 }
 
 fn failed(error: &ToolError) -> Failure {

@@ -42,7 +42,8 @@ async fn checkpoint(api: &Api) -> tlog_tiles::Checkpoint {
 
 /// What a tile holds.
 async fn bytes(api: &Api, path: &str) -> Vec<u8> {
-    let request = Request::get(format!("/api/v1{path}")).header("authorization", format!("Bearer {}", api.admin));
+    let request =
+        Request::get(format!("/api/v1{path}")).header("authorization", format!("Bearer {}", api.admin));
     let response = api.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     assert_eq!(response.status(), 200, "{path}");
     assert_eq!(response.headers()["content-type"], "application/octet-stream");
@@ -180,7 +181,11 @@ async fn tiles_and_events_that_the_checkpoint_does_not_have_are_not_found() {
         api.admin("GET", &format!("/log/tile/{tile}"), Value::Null).await.refused(404, "not_found");
     }
     assert_eq!(bytes(&api, "/log/tile/1/000.p/1").await.len(), 32);
-    assert_eq!(bytes(&api, "/log/tile/0/000.p/3").await.len(), 96, "narrower than the log ever was at a checkpoint");
+    assert_eq!(
+        bytes(&api, "/log/tile/0/000.p/3").await.len(),
+        96,
+        "narrower than the log ever was at a checkpoint"
+    );
     api.admin("GET", &format!("/log/proof?offset={}", size + 1), Value::Null).await.refused(404, "not_found");
     for offset in ["", "?offset=0", "?offset=x", "?offset=-1", "?offset=9223372036854775808"] {
         let reply = api.admin("GET", &format!("/log/proof{offset}"), Value::Null).await;
