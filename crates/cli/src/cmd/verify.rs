@@ -39,6 +39,9 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
             scanned.events, scanned.head.log_id, scanned.head.offset, scanned.head.hash
         )
     })?;
-    app.out.note("A log that was rewritten or cut together with its head verifies too: compare the hash with one kept elsewhere.");
+    app.out.note(
+        "A log that was rewritten or cut together with its head verifies too: `charter replay verify --checkpoint` \
+         compares it with one kept elsewhere.",
+    );
     Ok(Exit::Done)
 }
