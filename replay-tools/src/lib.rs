@@ -5,13 +5,16 @@
 //! database, nor how the answers are shown.
 
 mod against;
+pub mod as_of;
 pub mod backup;
 pub mod export;
 mod export_cloudevents;
 pub mod export_ocsf;
 pub mod import;
+pub mod inventory;
 pub mod lines;
 pub mod prove;
+pub mod rebuild;
 pub mod secrets;
 pub mod verify;
 pub mod verify_file;
@@ -27,6 +30,9 @@ pub enum ToolError {
     /// The store said so; a damaged log names the first bad offset.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The log never had such a version.
+    #[error(transparent)]
+    Version(#[from] charter_store::past::NoVersion),
     /// An event can't be folded by this build.
     #[error("the event at offset {offset} can't be replayed: {why}")]
     Fold {

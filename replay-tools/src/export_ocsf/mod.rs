@@ -11,7 +11,9 @@ use crate::{
     ToolError,
     export::{Line, write_json},
 };
-use charter_events::{Actor, LogId, StoredEvent};
+use charter_events::{
+    Actor, CommandId, CommandMeta, Event, EventId, Hash, LogId, Offset, StoredEvent, Timestamp, Via,
+};
 use charter_policy::Policy;
 use class::Classed;
 use serde_json::{Map, Value, json};
@@ -30,6 +32,33 @@ pub(crate) struct Lines {
     log_id: LogId,
     /// The state before the next event.
     before: Policy,
+}
+
+/// The line an event would become on its own, about things nobody knows: for documents and tests.
+pub fn example(event: &Event) -> Value {
+    let log_id = LogId::from_u128(0);
+    let command = CommandMeta {
+        command_id: CommandId::from_u128(0),
+        actor: Actor::System,
+        via: Via::System,
+        request_id: None,
+        reason: None,
+    };
+    let stored = StoredEvent {
+        offset: Offset::ZERO,
+        event_id: EventId::from_u128(0),
+        command,
+        command_index: 0,
+        command_size: 1,
+        type_name: event.type_name().to_owned(),
+        schema: event.schema(),
+        recorded_at: Timestamp::MAX,
+        payload: event.encode().unwrap_or_default(),
+        prev_hash: Hash::ZERO,
+        hash: Hash::ZERO,
+    };
+    let classed = class::of(&Policy::new(), log_id, &Actor::System, event);
+    Lines::new(log_id).line(&stored, classed)
 }
 
 impl Lines {
