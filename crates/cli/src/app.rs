@@ -37,6 +37,9 @@ pub(crate) struct Globals {
     /// Why you do this: recorded with what you change
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
+    /// Show what a change would do and who would gain and lose what; nothing is changed
+    #[arg(long, global = true)]
+    pub(crate) preview: bool,
 }
 
 /// The state of one run.
@@ -69,6 +72,11 @@ impl App {
     /// Why the caller does this, in his words.
     pub(crate) fn reason(&self) -> Option<String> {
         self.globals.reason.clone()
+    }
+
+    /// Whether changes are only previewed.
+    pub(crate) const fn previews(&self) -> bool {
+        self.globals.preview
     }
 
     /// The contexts as they are on disk.
@@ -108,7 +116,7 @@ impl App {
     pub(crate) fn client(&self) -> Outcome<Client> {
         let target = self.target()?;
         let client = Client::new(target.server, target.secret, self.globals.reason.clone())?;
-        Ok(client.held_back(target.held_back))
+        Ok(client.held_back(target.held_back).previewing(self.globals.preview))
     }
 
     /// Tells what became of a thing: a note for people, the thing itself in the other formats.
@@ -128,7 +136,7 @@ impl App {
 
     /// Asks for the name of what is to go, unless `--yes` was given; without a terminal it refuses.
     pub(crate) fn confirm(&self, yes: bool, what: &str, name: &str) -> Outcome<()> {
-        if yes {
+        if yes || self.previews() {
             return Ok(());
         }
         if !io::stdin().is_terminal() {

@@ -1,11 +1,13 @@
 //! The HTTP client: sends requests of the native API, turns problem documents into failures, follows cursors.
 //! Knows the API's conventions, not its routes.
 
+mod preview;
+
 use crate::{
     exit::{Doing, Exit, Failure, Outcome, chain},
     output::to_stderr,
 };
-use charter_http::dto::Secret;
+use charter_http::dto::{EventReason, Secret};
 use reqwest::{Method, Response, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -25,6 +27,10 @@ const CONNECT_SECONDS_MAX: u64 = 5;
 const PAGE_ROWS_MAX: usize = 500;
 /// The header of an answer that may be outdated: for how many seconds the server has been without its database.
 const POLICY_STALE: &str = "policy-stale";
+/// The header that names the version of an answer.
+const POLICY_VERSION: &str = "policy-version";
+/// The header of an answer about the past: the moment it was judged at.
+const AS_OF_TIME: &str = "as-of-time";
 /// The largest answer read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -38,6 +44,9 @@ pub(crate) struct Client {
     /// Why nobody is signed in although somebody is elsewhere.
     held_back: Option<String>,
     told_stale: Arc<AtomicBool>,
+    told_past: Arc<AtomicBool>,
+    /// Changes are previewed instead of made.
+    previews: bool,
 }
 
 /// What a server answered.
@@ -84,7 +93,8 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .build()?;
-        Ok(Self { http, server, secret, reason, held_back: None, told_stale: Arc::default() })
+        let (told_stale, told_past) = (Arc::default(), Arc::default());
+        Ok(Self { http, server, secret, reason, held_back: None, told_stale, told_past, previews: false })
     }
 
     /// The same; to whom it is refused for want of a sign-in, this is told too.
@@ -118,27 +128,37 @@ impl Client {
 
     /// `POST` with a body.
     pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Outcome<Answer> {
-        self.answer(self.request(Method::POST, path).json(body)).await
+        self.send_or_preview(Method::POST, path, None, preview::json(body)?).await
+    }
+
+    /// A question: a `POST` that changes nothing, with parameters.
+    pub(crate) async fn ask(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+        body: &impl Serialize,
+    ) -> Outcome<Answer> {
+        self.answer(self.request(Method::POST, &format!("{path}{}", asked(query))).json(body)).await
     }
 
     /// A request without a body and without a precondition.
     pub(crate) async fn send(&self, method: Method, path: &str) -> Outcome<Answer> {
-        self.answer(self.request(method, path)).await
+        self.send_or_preview(method, path, None, None).await
     }
 
     /// `PUT` of something that needs no precondition.
     pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Outcome<Answer> {
-        self.answer(self.request(Method::PUT, path).json(body)).await
+        self.send_or_preview(Method::PUT, path, None, preview::json(body)?).await
     }
 
     /// A change of what was seen: refused if it changed meanwhile.
     pub(crate) async fn patch(&self, path: &str, seen: &Answer, body: &impl Serialize) -> Outcome<Answer> {
-        self.answer(seen.guard(self.request(Method::PATCH, path)).json(body)).await
+        self.send_or_preview(Method::PATCH, path, Some(seen), preview::json(body)?).await
     }
 
     /// Any other change of what was seen, without a body.
     pub(crate) async fn change(&self, method: Method, path: &str, seen: &Answer) -> Outcome<Answer> {
-        self.answer(seen.guard(self.request(method, path))).await
+        self.send_or_preview(method, path, Some(seen), None).await
     }
 
     /// Every row of a list up to a number, page by page.
@@ -185,6 +205,7 @@ impl Client {
             return Err(self.refusal(response).await);
         }
         self.tell_stale(&response);
+        self.tell_past(&response);
         let etag = response.headers().get(header::ETAG).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let bytes = read(response).await.map_err(|error| self.unreachable(&error))?;
         let body = if bytes.is_empty() {
@@ -210,6 +231,16 @@ impl Client {
         match &self.held_back {
             Some(why) if status == StatusCode::UNAUTHORIZED => failure.hint(why),
             _ => failure,
+        }
+    }
+
+    /// Tells once which past was answered about.
+    fn tell_past(&self, response: &Response) {
+        let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        if let (Some(version), Some(moment)) = (text(POLICY_VERSION), text(AS_OF_TIME))
+            && !self.told_past.swap(true, Ordering::Relaxed)
+        {
+            to_stderr(&format!("As of version {version}, {moment}."));
         }
     }
 
@@ -291,6 +322,13 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
         let more = if problem.get("more") == Some(&Value::Bool(true)) { ", and more" } else { "" };
         failure = failure.hint(format!("it takes {}{more}", missing.join(", ")));
     }
+    for (place, event) in reasons(problem).iter().enumerate() {
+        // The detail tells of the first.
+        if place > 0 {
+            let EventReason { offset, type_name, detail, .. } = event;
+            failure = failure.hint(format!("`{type_name}` at offset {offset}: {detail}"));
+        }
+    }
     match (status, code) {
         (StatusCode::UNAUTHORIZED, _) => failure.hint("`charter login` signs you in"),
         (StatusCode::PRECONDITION_FAILED, _) => {
@@ -299,6 +337,12 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
         (StatusCode::TOO_MANY_REQUESTS, _) => failure.hint("wait a moment, then repeat"),
         _ => failure,
     }
+}
+
+/// The events that stand in the way of an undo.
+fn reasons(problem: &Value) -> Vec<EventReason> {
+    let events = problem.get("events").cloned();
+    events.and_then(|events| serde_json::from_value(events).ok()).unwrap_or_default()
 }
 
 /// A route of these segments, each of them kept whole.

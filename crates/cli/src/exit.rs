@@ -1,5 +1,6 @@
 //! How the program ends: exit codes, and the one error type every command returns. Knows nothing of what was asked.
 
+use serde_json::Value;
 use std::{fmt::Display, process::ExitCode};
 
 /// The exit codes, part of the program's contract.
@@ -34,6 +35,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// What to try next, one line each.
     pub(crate) hints: Vec<String>,
+    /// The change was only previewed: what it would do, as the server told.
+    pub(crate) previewed: Option<Box<Value>>,
 }
 
 /// What a command returns.
@@ -42,7 +45,13 @@ pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 impl Failure {
     /// A failure that ends with this code.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hints: Vec::new() }
+        Self { exit, message: message.into(), hints: Vec::new(), previewed: None }
+    }
+
+    /// Ends what would have gone on after a change that was only previewed.
+    pub(crate) fn previewed(told: Value) -> Self {
+        let ended = Self::new(Exit::Done, "nothing was changed: this was a preview");
+        Self { previewed: Some(Box::new(told)), ..ended }
     }
 
     /// A failure that ends with code 1.

@@ -4,7 +4,7 @@ use crate::output::{Column, Shape, as_sent, text_of};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-const fn column(heading: &'static str, at: &'static str) -> Column {
+pub(super) const fn column(heading: &'static str, at: &'static str) -> Column {
     Column { heading, at }
 }
 
@@ -64,6 +64,19 @@ pub(super) const OBJECT: Shape = Shape {
 pub(super) const OBJECT_REF: Shape = Shape {
     columns: &[column("OBJECT", "/type+/external_id"), column("NAME", "/name")],
     name: "/type+/external_id",
+    view: as_sent,
+};
+
+/// Who gained or lost what; several permissions are one row.
+pub(super) const CHANGE: Shape = Shape {
+    columns: &[
+        column("USER", "/user"),
+        column("CHANGE", "/change"),
+        column("WHERE", "/place"),
+        column("BECAUSE", "/because"),
+        column("WHAT", "/permissions"),
+    ],
+    name: "/user",
     view: as_sent,
 };
 

@@ -6,8 +6,11 @@
     reason = "a test that can't go on should stop at once"
 )]
 
+mod backups;
+mod changes;
 mod databases;
 mod follow;
+mod history;
 mod moving;
 mod offline;
 mod quickstart;
