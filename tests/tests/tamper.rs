@@ -11,6 +11,7 @@ on_both_databases!(
     a_changed_log_is_told_at_its_first_bad_offset,
     what_only_a_saved_checkpoint_shows_is_shown_by_it,
     a_server_whose_log_is_changed_beneath_it_serves_no_proof_of_it,
+    a_server_serves_no_tile_that_it_did_not_sign,
     checkpoints_of_before_a_move_to_another_store_count_after_it,
 );
 
@@ -244,6 +245,28 @@ async fn a_server_whose_log_is_changed_beneath_it_serves_no_proof_of_it(installa
     let told =
         installation.run_well(&["replay", "check-proof", path.to_str().unwrap(), "--key", &key]).unwrap();
     assert!(told.contains(&format!("at offset {CHANGED} ")), "{told}");
+}
+
+async fn a_server_serves_no_tile_that_it_did_not_sign(installation: Installation) {
+    let server = Server::start(&installation).await.unwrap();
+    let ada = server.set_up().await.unwrap();
+    let mut head = 0;
+    // A full tile is not kept in memory.
+    for number in 0..256 {
+        let made = ada.post("/api/v1/groups", &json!({"slug": format!("group-{number}")})).await.unwrap();
+        head = made.expect(201).unwrap().version.unwrap();
+    }
+    save(&installation, &ada, head).await;
+    ada.get("/api/v1/log/tile/0/000").await.unwrap().expect(200).unwrap();
+    let beneath = Beneath::of(&installation).await;
+    beneath.change(&format!("UPDATE {{e}} SET hash = prev_hash WHERE \"offset\" = {CHANGED}")).await;
+    for route in ["tile/0/000", "tile/entries/000", "proof?offset=200"] {
+        let refused = ada.get(&format!("/api/v1/log/{route}")).await.unwrap().expect(503).unwrap();
+        assert_eq!(refused.code(), "log_damaged", "{refused:?}");
+    }
+    let ready = ada.get("/readyz").await.unwrap().expect(503).unwrap();
+    assert!(ready.body.to_string().contains(&format!("offset {CHANGED}\"")), "{ready:?}");
+    server.kill().unwrap();
 }
 
 async fn checkpoints_of_before_a_move_to_another_store_count_after_it(installation: Installation) {

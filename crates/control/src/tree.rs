@@ -10,10 +10,10 @@ use crate::{
     control::{Control, Inner},
     health::NotReady,
 };
-use charter_events::{LogId, Offset};
+use charter_events::{Head, LogId, Offset};
 use charter_store::{
     Fault, InstallationSecrets, READ_HASHES_MAX, StoreError, What, causes,
-    chain::{self, write_record},
+    chain::{self, Verifier, write_record},
     merkle::{
         Checkpoint, InclusionText, Nodes, ProofError, SignedNote, Signer, TILE_WIDTH, TileId, Tree, origin,
         read::{self, ReadError},
@@ -37,9 +37,9 @@ pub enum TreeError {
         size: u64,
     },
     /// What stands in the log is not what was signed.
-    #[error("the log is damaged at offset {offset} or one of the {TILE_WIDTH} after it")]
+    #[error("the log is damaged at offset {offset}")]
     Damaged {
-        /// The first offset that may be bad.
+        /// The first bad offset, as near as it is known.
         offset: Offset,
     },
     /// The log can't be read.
@@ -190,7 +190,10 @@ impl Control {
     }
 
     async fn leaves(&self, tree: &Tree, tile: u64) -> Result<Vec<charter_events::Hash>, TreeError> {
-        read::leaves(self.inner.store.as_ref(), tree, tile).await.map_err(|error| self.told(error))
+        match read::leaves(self.inner.store.as_ref(), tree, tile).await {
+            Ok(leaves) => Ok(leaves),
+            Err(error) => Err(self.told(error).await),
+        }
     }
 
     async fn entries(&self, tree: &Tree, tile: TileId) -> Result<Vec<u8>, TreeError> {
@@ -231,7 +234,10 @@ impl Control {
         let index = index.ok_or(TreeError::Beyond { size })?;
         let store = self.inner.store.as_ref();
         let proven = read::inclusion(store, &tree, index, size).await;
-        let (leaf, path) = proven.map_err(|error| self.told(error))?;
+        let (leaf, path) = match proven {
+            Ok(proven) => proven,
+            Err(error) => return Err(self.told(error).await),
+        };
         let before = Offset::new(index).unwrap_or(Offset::MAX);
         let event = store.read(before, 1).await?.into_iter().next();
         let is_it = |event: &charter_events::StoredEvent| {
@@ -243,14 +249,27 @@ impl Control {
         Ok(InclusionText { record, index, path, note: signed.note.clone() })
     }
 
-    fn told(&self, error: ReadError) -> TreeError {
+    async fn told(&self, error: ReadError) -> TreeError {
         match error {
             ReadError::Store(error) => TreeError::Store(error),
-            ReadError::Changed { from } => self.damaged(from),
+            ReadError::Changed { from } => self.damaged(self.first_bad(from).await),
             ReadError::Proof(ProofError::OutOfRange { size }) => TreeError::Beyond { size },
             // Tiles that are absent are read; a proof that is wrong is not made here.
             ReadError::Proof(ProofError::Absent(_) | ProofError::Wrong) => TreeError::NotMade,
         }
+    }
+
+    /// The first event of a tile that is bad in itself; the first of the tile when all are whole, and still others than
+    /// before.
+    async fn first_bad(&self, from: Offset) -> Offset {
+        let before = Offset::new(from.get().saturating_sub(2)).unwrap_or(Offset::ZERO);
+        let width = usize::try_from(TILE_WIDTH).unwrap_or(usize::MAX).saturating_add(1);
+        let Ok(page) = self.inner.store.read(before, width).await else { return from };
+        let Some(first) = page.first() else { return from };
+        let head = Head { offset: before, hash: first.prev_hash, ..chain::empty(self.log_id()) };
+        let mut verifier = Verifier::from_head(head);
+        let fault = page.iter().find_map(|event| verifier.next(event).err());
+        fault.map_or(from, |fault| fault.offset.max(from))
     }
 
     /// The log is not what it was when the tree was made of it: nothing more is written to it.

@@ -188,12 +188,15 @@ fn document_and_table_name_the_same_routes_parameters_and_security() {
             documented.insert((method.to_uppercase(), path.clone()));
         }
     }
+    // OpenAPI has no sign for a variable that holds slashes.
+    let templated = |row: &Row| row.path.replace("{*", "{");
     let table: BTreeSet<_> =
-        ACCESS_TABLE.iter().map(|row| (row.method.to_owned(), row.path.to_owned())).collect();
+        ACCESS_TABLE.iter().map(|row| (row.method.to_owned(), templated(row))).collect();
     assert_eq!(documented, table);
     assert_eq!(table.len(), ACCESS_TABLE.len(), "two rows for one route");
     for row in ACCESS_TABLE {
-        let operation = &document["paths"][row.path][row.method.to_lowercase()];
+        let path = templated(row);
+        let operation = &document["paths"][&path][row.method.to_lowercase()];
         let parameters = operation["parameters"].as_array().unwrap();
         let of = |place: &str| -> BTreeSet<&str> {
             let here = parameters.iter().filter(|p| p["in"] == place);
@@ -202,7 +205,7 @@ fn document_and_table_name_the_same_routes_parameters_and_security() {
         assert_eq!(of("query"), row.query.iter().copied().collect(), "{row:?}");
         assert_eq!(of("header").contains("If-Match"), row.if_match, "{row:?}");
         let segments: BTreeSet<&str> =
-            row.path.split('/').filter_map(|s| s.strip_prefix('{')?.strip_suffix('}')).collect();
+            path.split('/').filter_map(|s| s.strip_prefix('{')?.strip_suffix('}')).collect();
         assert_eq!(of("path"), segments, "{row:?}");
         let public = operation["security"] == json!([{}]);
         assert_eq!(public, row.gate == Gate::Public, "{row:?}");
