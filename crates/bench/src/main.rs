@@ -13,6 +13,7 @@ mod agreement;
 mod child;
 mod facts;
 mod floor;
+mod logs;
 mod measure;
 mod ours;
 mod peers;
@@ -44,6 +45,9 @@ struct Cli {
     /// Where the report and the files it needs go
     #[arg(long, default_value = "target/bench")]
     folder: PathBuf,
+    /// Only what a log in a database costs, without the peers
+    #[arg(long)]
+    logs_alone: bool,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -74,13 +78,19 @@ fn main() -> anyhow::Result<()> {
 fn bench(cli: &Cli) -> anyhow::Result<()> {
     std::fs::create_dir_all(&cli.folder)?;
     let mut report = Report::default();
-    println!("X: does everybody agree?");
-    conflict(&mut report, cli.seed)?;
+    if !cli.logs_alone {
+        println!("X: does everybody agree?");
+        conflict(&mut report, cli.seed)?;
+    }
     let mut commands = Vec::new();
     for name in &cli.sizes {
         println!("RBAC-W {name}");
         let size = name.parse().map_err(anyhow::Error::msg)?;
-        commands.push((name, size::run(&mut report, &cli.folder, name, size, cli.seed)?));
+        if !cli.logs_alone {
+            commands.push((name, size::run(&mut report, &cli.folder, name, size, cli.seed)?));
+        }
+        println!("the log of {name} in a database");
+        logs::run(&mut report, name, size, cli.seed)?;
     }
     if let [(first, base), .., (last, grown)] = commands.as_slice() {
         for ((kind, small), (_, large)) in base.iter().zip(grown) {

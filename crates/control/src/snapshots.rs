@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Another build may fold otherwise, so its snapshots are not read: the version, and a hash of the fold's sources.
-pub(crate) const CODE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CHARTER_FOLD"));
+pub const CODE_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CHARTER_FOLD"));
 
 /// The version of the last snapshot.
 pub(crate) struct Last(AtomicU64);

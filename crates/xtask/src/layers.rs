@@ -93,7 +93,9 @@ const ROOMS: &[Room] = &[
             "store-sqlite",
             "store-postgres",
             "control",
+            "replay-tools",
             "testkit",
+            "services",
         ],
     ),
 ];
