@@ -7,6 +7,7 @@
 mod against;
 pub mod as_of;
 pub mod backup;
+pub mod diff;
 pub mod export;
 mod export_cloudevents;
 pub mod export_ocsf;
@@ -16,6 +17,7 @@ pub mod lines;
 pub mod prove;
 pub mod rebuild;
 pub mod secrets;
+pub mod simulate;
 pub mod verify;
 pub mod verify_file;
 

@@ -44,14 +44,7 @@ impl Sealing {
 
     /// The tag of a username or external id, as it is.
     pub(crate) fn tag(&self, text: &str) -> NameTag {
-        let mut mac = match Hmac::<Sha256>::new_from_slice(self.tag_key.expose()) {
-            Ok(mac) => mac,
-            // HMAC takes keys of any length; the type of the error is all there is of it.
-            Err(_) => return NameTag::new([0; 32]),
-        };
-        mac.update(b"charter-name\0");
-        mac.update(text.as_bytes());
-        NameTag::new(mac.finalize().into_bytes().into())
+        name_tag(&self.tag_key, text)
     }
 
     /// The tag of a login name, which is compared ignoring case.
@@ -111,6 +104,18 @@ impl Sealing {
         rest.copy_from_slice(user.as_uuid().as_bytes());
         bytes
     }
+}
+
+/// The tag of a username or external id under an installation's key: by it a name is found in a log that holds none.
+pub fn name_tag(key: &Key32, text: &str) -> NameTag {
+    let mut mac = match Hmac::<Sha256>::new_from_slice(key.expose()) {
+        Ok(mac) => mac,
+        // HMAC takes keys of any length; the type of the error is all there is of it.
+        Err(_) => return NameTag::new([0; 32]),
+    };
+    mac.update(b"charter-name\0");
+    mac.update(text.as_bytes());
+    NameTag::new(mac.finalize().into_bytes().into())
 }
 
 /// Random bytes of the system; `None` when it has none.
