@@ -1,7 +1,10 @@
 //! The daily questions: `check`, `why`, `who`, `what`, `where`. Exit code 0 is yes, 3 is no; a permission or object
 //! that does not exist is an error, never a no.
 
-use super::shapes::{EFFECTIVE, GRANT, HOLDER, OBJECT_REF};
+use super::{
+    common::Then,
+    shapes::{EFFECTIVE, GRANT, HOLDER, OBJECT_REF},
+};
 use crate::{
     app::App,
     client::Client,
@@ -27,6 +30,9 @@ pub(crate) struct Check {
     permission: PermissionKey,
     /// Where, as `type:id` such as server:s1; platform-wide when left out
     object: Option<String>,
+    /// When
+    #[command(flatten)]
+    then: Then,
 }
 
 /// Who may do this?
@@ -39,6 +45,9 @@ pub(crate) struct Who {
     /// The most rows to print; a note says when there are more
     #[arg(long, default_value_t = 1000, value_name = "ROWS")]
     limit: usize,
+    /// When
+    #[command(flatten)]
+    then: Then,
 }
 
 /// What may this user do?
@@ -51,6 +60,9 @@ pub(crate) struct What {
     /// Also what is not set: what nobody gave and nobody denied
     #[arg(long)]
     all: bool,
+    /// When
+    #[command(flatten)]
+    then: Then,
 }
 
 /// On which objects may this user do this?
@@ -65,6 +77,9 @@ pub(crate) struct Where {
     /// The most rows to print; a note says when there are more
     #[arg(long, default_value_t = 1000, value_name = "ROWS")]
     limit: usize,
+    /// When
+    #[command(flatten)]
+    then: Then,
 }
 
 /// `me` is whoever is signed in, whom the API means by naming nobody.
@@ -84,7 +99,8 @@ impl From<Check> for CheckRequest {
 
 /// `charter check`.
 pub(crate) async fn check(app: &App, args: Check) -> Outcome {
-    let answer = app.client()?.post("/check", &CheckRequest::from(args)).await?;
+    let then = args.then.query();
+    let answer = app.client()?.ask("/check", &then, &CheckRequest::from(args)).await?;
     let decision: Decision = answer.read()?;
     app.out.answer(&answer.body, || yes_or_no(app, decision.allowed))?;
     Ok(exit_of(decision.allowed))
@@ -92,7 +108,8 @@ pub(crate) async fn check(app: &App, args: Check) -> Outcome {
 
 /// `charter why`.
 pub(crate) async fn why(app: &App, args: Check) -> Outcome {
-    let answer = app.client()?.post("/explain", &CheckRequest::from(args)).await?;
+    let then = args.then.query();
+    let answer = app.client()?.ask("/explain", &then, &CheckRequest::from(args)).await?;
     let explanation: Explanation = answer.read()?;
     let decision = &explanation.decision;
     app.out
@@ -123,11 +140,9 @@ pub(crate) async fn who(app: &App, args: Who) -> Outcome {
         limit: Some(PAGE_ROWS),
         cursor: None,
     };
-    let (users, more) = all(&app.client()?, ("/who-can", "users"), args.limit, |cursor| WhoCanRequest {
-        cursor,
-        ..request.clone()
-    })
-    .await?;
+    let from = Rows { path: "/who-can", member: "users", query: args.then.query() };
+    let page = |cursor| WhoCanRequest { cursor, ..request.clone() };
+    let (users, more) = all(&app.client()?, &from, args.limit, page).await?;
     app.out.rows(&HOLDER, &users)?;
     tell_of_more(app, more, args.limit);
     Ok(Exit::Done)
@@ -142,10 +157,9 @@ pub(crate) async fn where_(app: &App, args: Where) -> Outcome {
         limit: Some(PAGE_ROWS),
         cursor: None,
     };
-    let (objects, more) = all(&app.client()?, ("/allowed-objects", "objects"), args.limit, |cursor| {
-        AllowedObjectsRequest { cursor, ..request.clone() }
-    })
-    .await?;
+    let from = Rows { path: "/allowed-objects", member: "objects", query: args.then.query() };
+    let page = |cursor| AllowedObjectsRequest { cursor, ..request.clone() };
+    let (objects, more) = all(&app.client()?, &from, args.limit, page).await?;
     app.out.rows(&OBJECT_REF, &objects)?;
     tell_of_more(app, more, args.limit);
     Ok(Exit::Done)
@@ -154,7 +168,7 @@ pub(crate) async fn where_(app: &App, args: Where) -> Outcome {
 /// `charter what`.
 pub(crate) async fn what(app: &App, args: What) -> Outcome {
     let request = EffectiveRequest { user: somebody(args.user), object: args.object };
-    let answer = app.client()?.post("/effective", &request).await?;
+    let answer = app.client()?.ask("/effective", &args.then.query(), &request).await?;
     let rows = answer.body.get("permissions").and_then(Value::as_array).cloned().unwrap_or_default();
     let count = rows.len();
     let is_set = |row: &Value| row.get("state").and_then(Value::as_str) != Some("not_set");
@@ -172,18 +186,25 @@ fn tell_of_more(app: &App, more: bool, limit: usize) {
     }
 }
 
+/// Where rows come from.
+struct Rows {
+    path: &'static str,
+    member: &'static str,
+    query: Vec<(&'static str, String)>,
+}
+
 /// Asks page by page until the answer ends or there are enough rows.
 async fn all<R: Serialize>(
     client: &Client,
-    (path, member): (&str, &str),
+    from: &Rows,
     rows_max: usize,
     request: impl Fn(Option<String>) -> R,
 ) -> Outcome<(Vec<Value>, bool)> {
     let mut rows = Vec::new();
     let mut cursor = None;
     loop {
-        let mut page = client.post(path, &request(cursor)).await?.body;
-        if let Some(Value::Array(items)) = page.get_mut(member).map(Value::take) {
+        let mut page = client.ask(from.path, &from.query, &request(cursor)).await?.body;
+        if let Some(Value::Array(items)) = page.get_mut(from.member).map(Value::take) {
             rows.extend(items);
         }
         cursor = page.get("next").and_then(Value::as_str).map(str::to_owned);

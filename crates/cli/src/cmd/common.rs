@@ -7,6 +7,7 @@ use crate::{
     output::Shape,
 };
 use charter_events::Timestamp;
+use charter_store::AsOf;
 use std::{
     io::Read,
     path::Path,
@@ -23,6 +24,44 @@ pub(crate) struct Limit {
     /// The most rows to print; a note says when there are more
     #[arg(long, default_value_t = 1000, value_name = "ROWS")]
     pub(crate) limit: usize,
+}
+
+/// Which past is meant, if any.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Then {
+    /// As it was: at an offset of the log, or at a time such as 2026-03-01T12:00:00Z. Takes `core.audit.read`
+    #[arg(long, value_name = "OFFSET|TIME")]
+    as_of: Option<AsOf>,
+}
+
+impl Then {
+    /// The present.
+    pub(crate) const NOW: Self = Self { as_of: None };
+
+    /// The parameter that asks for it.
+    pub(crate) fn query(self) -> Vec<(&'static str, String)> {
+        self.as_of.map(|as_of| ("as_of", as_of.to_string())).into_iter().collect()
+    }
+}
+
+/// What of a list, and in which order.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Search {
+    /// Only what has this text in one of its names, in any case
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// By `name`, `created` or `changed`; groups and roles by `slug` too, objects by `type`. `-` before it: the
+    /// largest first
+    #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
+    sort: Option<String>,
+}
+
+impl Search {
+    /// The parameters that ask for it.
+    pub(crate) fn query(self) -> Vec<(&'static str, String)> {
+        let search = self.search.map(|text| ("q", text));
+        search.into_iter().chain(self.sort.map(|order| ("sort", order))).collect()
+    }
 }
 
 /// Leave to destroy.
@@ -58,6 +97,19 @@ pub(crate) fn now() -> Timestamp {
 /// A moment as people write it: RFC 3339, or a time from now such as `90m`, `12h`, `30d`.
 pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     moment_from(text, now())
+}
+
+/// A moment as people write one that is past: RFC 3339, or a time back from now such as `90m`, `12h`, `30d`.
+pub(crate) fn moment_before(text: &str) -> Result<Timestamp, String> {
+    before(text, now())
+}
+
+fn before(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    if text.parse::<Timestamp>().is_ok() {
+        return moment_from(text, now);
+    }
+    let span = moment_from(text, now)?.as_micros().saturating_sub(now.as_micros());
+    Ok(now.saturating_add_micros(-span))
 }
 
 fn moment_from(text: &str, now: Timestamp) -> Result<Timestamp, String> {
@@ -118,6 +170,11 @@ mod tests {
             ("2027-01-01T00:00:00+01:00", "2026-12-31T23:00:00Z"),
         ] {
             assert_eq!(moment_from(text, now).unwrap().to_string(), expected, "{text}");
+        }
+        for (text, expected) in
+            [("90m", "2026-03-01T10:30:00Z"), ("2026-02-01T00:00:00Z", "2026-02-01T00:00:00Z")]
+        {
+            assert_eq!(before(text, now).unwrap().to_string(), expected, "{text}");
         }
         for text in ["", "m", "-5m", "5y", "tomorrow", "2026-03-01", "99999999999999999999d"] {
             assert!(moment_from(text, now).is_err(), "{text}");

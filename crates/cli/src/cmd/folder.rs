@@ -1,7 +1,10 @@
 //! `charter folder`: objects of type `folder`, with less to type. Everything an object can do, a folder can do as
 //! `charter object … folder:NAME`.
 
-use super::{common::Limit, object};
+use super::{
+    common::{Limit, Then},
+    object,
+};
 use crate::{
     app::App,
     exit::{Exit, Outcome},
@@ -16,6 +19,9 @@ pub(crate) enum Verb {
         /// Directly in this folder only
         #[arg(long = "in", value_name = "FOLDER")]
         parent: Option<String>,
+        /// What else
+        #[command(flatten)]
+        owned: object::Owned,
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
@@ -60,12 +66,12 @@ pub(crate) enum Verb {
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
-        Verb::Ls { parent, limit } => {
-            object::ls(app, &app.client()?, Some("folder".to_owned()), parent, limit).await?;
+        Verb::Ls { parent, owned, limit } => {
+            object::ls(app, &app.client()?, (Some("folder".to_owned()), parent, owned), limit).await?;
             Ok(Exit::Done)
         }
         Verb::Get { folder } => {
-            object::run(app, object::Verb::Get { object: object::folder_ref(&folder) }).await
+            object::run(app, object::Verb::Get { object: object::folder_ref(&folder), then: Then::NOW }).await
         }
         Verb::Create { folder, name, parent } => {
             object::create(app, &app.client()?, &object::folder_ref(&folder), name, parent).await?;

@@ -1,7 +1,7 @@
 //! `charter grant`: who is given what, where, until when.
 
 use super::{
-    common::{Limit, Yes, list, moment},
+    common::{Limit, Then, Yes, list, moment},
     shapes::GRANT,
 };
 use crate::{
@@ -30,11 +30,17 @@ pub(crate) enum Verb {
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Show one
     Get {
         /// Its id
         grant: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Let somebody in
     #[command(group = clap::ArgGroup::new("content").required(true))]
@@ -144,15 +150,15 @@ impl From<Kinds> for ChildTypes {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { to, on, role, limit } => {
-            let mut query = Vec::new();
+        Verb::Ls { to, on, role, limit, then } => {
+            let mut query = then.query();
             query.extend(to.map(|s| ("subject", subject_ref(&s))));
             query.extend(on.map(|s| ("scope", s)));
             query.extend(role.map(|r| ("role", r)));
             list(app, &client, "/grants", &query, (limit, &GRANT)).await?;
         }
-        Verb::Get { grant } => {
-            app.out.one(&GRANT, &client.get(&route(&["grants", &grant])?, &[]).await?.body)?
+        Verb::Get { grant, then } => {
+            app.out.one(&GRANT, &client.get(&route(&["grants", &grant])?, &then.query()).await?.body)?
         }
         Verb::Allow { subject, role, permissions, terms } => {
             let body = request(&subject, role, permissions, (Effect::Allow, terms));

@@ -1,7 +1,7 @@
 //! `charter group`: named sets of users.
 
 use super::{
-    common::{Limit, Yes, list},
+    common::{Limit, Search, Then, Yes, list},
     shapes::{GROUP, USER_REF},
 };
 use crate::{
@@ -18,6 +18,9 @@ use reqwest::Method;
 pub(crate) enum Verb {
     /// List them
     Ls {
+        /// What
+        #[command(flatten)]
+        search: Search,
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
@@ -26,6 +29,9 @@ pub(crate) enum Verb {
     Get {
         /// Its slug or id
         group: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// List its members
     Members {
@@ -34,6 +40,9 @@ pub(crate) enum Verb {
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Create one
     Create {
@@ -81,12 +90,15 @@ pub(crate) enum Verb {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { limit } => list(app, &client, "/groups", &[], (limit, &GROUP)).await?,
-        Verb::Get { group } => {
-            app.out.one(&GROUP, &client.get(&route(&["groups", &group])?, &[]).await?.body)?
+        Verb::Ls { search, limit } => {
+            list(app, &client, "/groups", &search.query(), (limit, &GROUP)).await?;
         }
-        Verb::Members { group, limit } => {
-            list(app, &client, &route(&["groups", &group, "members"])?, &[], (limit, &USER_REF)).await?;
+        Verb::Get { group, then } => {
+            app.out.one(&GROUP, &client.get(&route(&["groups", &group])?, &then.query()).await?.body)?
+        }
+        Verb::Members { group, limit, then } => {
+            let at = route(&["groups", &group, "members"])?;
+            list(app, &client, &at, &then.query(), (limit, &USER_REF)).await?;
         }
         Verb::Create { slug, name } => {
             let made = client.post("/groups", &GroupCreate { slug, name }).await?;

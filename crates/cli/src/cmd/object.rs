@@ -1,7 +1,7 @@
 //! `charter object`: things that access is given to. An object is named `type:id` or `type:external_id`.
 
 use super::{
-    common::{Limit, Yes, list},
+    common::{Limit, Search, Then, Yes, list},
     shapes::{GRANT, OBJECT},
 };
 use crate::{
@@ -16,6 +16,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// What to do with objects.
+/// Whose objects, which of them, and in which order.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Owned {
+    /// Of this user only: his id, username or external id
+    #[arg(long, value_name = "USER")]
+    owner: Option<String>,
+    /// What of them
+    #[command(flatten)]
+    search: Search,
+}
+
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// List those you may read
@@ -26,6 +37,9 @@ pub(crate) enum Verb {
         /// Directly in this folder only
         #[arg(long = "in", value_name = "FOLDER")]
         parent: Option<String>,
+        /// What else
+        #[command(flatten)]
+        owned: Owned,
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
@@ -34,11 +48,17 @@ pub(crate) enum Verb {
     Get {
         /// Which, as `type:id`
         object: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Who has what on it, and from where
     Access {
         /// Which, as `type:id`
         object: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Create one; you become its owner
     Create {
@@ -111,9 +131,13 @@ pub(crate) enum Switch {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { object_type, parent, limit } => ls(app, &client, object_type, parent, limit).await?,
-        Verb::Get { object } => app.out.one(&OBJECT, &client.get(&at(&object, &[])?, &[]).await?.body)?,
-        Verb::Access { object } => access(app, &client, &object).await?,
+        Verb::Ls { object_type, parent, owned, limit } => {
+            ls(app, &client, (object_type, parent, owned), limit).await?;
+        }
+        Verb::Get { object, then } => {
+            app.out.one(&OBJECT, &client.get(&at(&object, &[])?, &then.query()).await?.body)?
+        }
+        Verb::Access { object, then } => access(app, &client, &object, then).await?,
         Verb::Create { object, name, parent } => create(app, &client, &object, name, parent).await?,
         Verb::Edit { object, name, external_id } => edit(app, &client, &object, name, external_id).await?,
         Verb::Mv { object, folder, top: _ } => {
@@ -143,11 +167,11 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
 pub(super) async fn ls(
     app: &App,
     client: &Client,
-    object_type: Option<String>,
-    parent: Option<String>,
+    (object_type, parent, owned): (Option<String>, Option<String>, Owned),
     limit: Limit,
 ) -> Outcome<()> {
-    let mut query = Vec::new();
+    let mut query = owned.search.query();
+    query.extend(owned.owner.map(|owner| ("owner", owner)));
     query.extend(object_type.map(|t| ("type", t)));
     query.extend(parent.map(|p| ("parent", folder_ref(&p))));
     list(app, client, "/objects", &query, (limit, &OBJECT)).await
@@ -214,8 +238,8 @@ async fn act(
     app.made("Object", done, &OBJECT, &made.body)
 }
 
-async fn access(app: &App, client: &Client, object: &str) -> Outcome<()> {
-    let body = client.get(&at(object, &["access"])?, &[]).await?.body;
+async fn access(app: &App, client: &Client, object: &str, then: Then) -> Outcome<()> {
+    let body = client.get(&at(object, &["access"])?, &then.query()).await?.body;
     if app.out.format() != crate::output::Format::Table {
         return app.out.answer(&body, String::new);
     }

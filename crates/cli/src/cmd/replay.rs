@@ -1,9 +1,13 @@
 //! `charter replay`: a whole log read for its own sake: verified and folded, exported as lines of JSON, imported into
 //! another store; and what stands beside it carried along.
 
+mod as_of;
+mod changes;
+mod inventory;
 mod notes;
 mod prove;
 mod rebuild;
+mod source;
 mod verify;
 
 use super::{
@@ -37,6 +41,15 @@ pub(crate) enum Verb {
     Import(Import),
     /// Recompute every hash, compare with checkpoints kept elsewhere, and replay every event
     Verify(verify::Verify),
+    /// Who was there and what was allowed at a past version, folded from the first event on, without a server
+    AsOf(as_of::Args),
+    /// Who gained and lost what between two versions, from the log alone
+    Diff(changes::DiffArgs),
+    /// What commands would do at a version, decided one after the other on a copy: nothing is written. Exit code 3: one of
+    /// them would be refused
+    Simulate(changes::SimulateArgs),
+    /// Count the events by type and version
+    Inventory(inventory::Args),
     /// Print a proof that an event is in the log, which anyone with the log's key can check
     Prove(prove::Prove),
     /// Check such a proof, without the log
@@ -109,6 +122,10 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
         Verb::Export(args) => exporting(app, args).await,
         Verb::Import(args) => importing(app, args).await,
         Verb::Verify(args) => verify::verifying(app, args).await,
+        Verb::AsOf(args) => as_of::run(app, args).await,
+        Verb::Diff(args) => changes::differing(app, args).await,
+        Verb::Simulate(args) => changes::simulating(app, args).await,
+        Verb::Inventory(args) => inventory::run(app, args).await,
         Verb::Prove(args) => prove::proving(app, args).await,
         Verb::CheckProof(args) => prove::checking(app, &args),
         Verb::Rebuild(args) => rebuild::rebuilding(app, args).await,

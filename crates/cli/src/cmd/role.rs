@@ -1,7 +1,7 @@
 //! `charter role`: named sets of permissions.
 
 use super::{
-    common::{Limit, Yes, list},
+    common::{Limit, Search, Then, Yes, list},
     shapes::ROLE,
 };
 use crate::{
@@ -39,14 +39,23 @@ impl From<Scope> for RoleScope {
 pub(crate) enum Verb {
     /// List them
     Ls {
+        /// What
+        #[command(flatten)]
+        search: Search,
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Show one
     Get {
         /// Its slug or id
         role: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Create one
     Create {
@@ -90,8 +99,13 @@ pub(crate) enum Verb {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { limit } => list(app, &client, "/roles", &[], (limit, &ROLE)).await?,
-        Verb::Get { role } => app.out.one(&ROLE, &client.get(&route(&["roles", &role])?, &[]).await?.body)?,
+        Verb::Ls { search, limit, then } => {
+            let query = [search.query(), then.query()].concat();
+            list(app, &client, "/roles", &query, (limit, &ROLE)).await?;
+        }
+        Verb::Get { role, then } => {
+            app.out.one(&ROLE, &client.get(&route(&["roles", &role])?, &then.query()).await?.body)?
+        }
         Verb::Create { slug, name, scope, permissions } => {
             let body = RoleCreate { slug, name, scope: scope.into(), permissions };
             let made = client.post("/roles", &body).await?;

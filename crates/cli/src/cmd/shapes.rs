@@ -174,6 +174,21 @@ pub(super) const EVENT: Shape = Shape {
     view: as_sent,
 };
 
+/// Entries of the audit history.
+pub(super) const AUDIT: Shape = Shape {
+    columns: &[
+        column("OFFSET", "/offset"),
+        column("RECORDED", "/recorded_at"),
+        column("WHO", "/who"),
+        column("WHAT", "/type"),
+        column("ON", "/on"),
+        column("CHANGE", "/change"),
+        column("REASON", "/reason"),
+    ],
+    name: "/offset",
+    view: audit_in_words,
+};
+
 /// A place: `global`, `type:external_id`, or that it may not be known.
 pub(super) fn place(scope: &Value) -> String {
     match scope.get("kind").and_then(Value::as_str) {
@@ -262,4 +277,43 @@ fn effective_in_words(row: &Value) -> Cow<'_, Value> {
         None => "-",
     };
     Cow::Owned(json!({"permission": row.get("permission"), "state": state, "from": from}))
+}
+
+fn audit_in_words(row: &Value) -> Cow<'_, Value> {
+    let text = |at: &str| row.pointer(at).filter(|v| !v.is_null()).map(text_of);
+    let who = text("/actor/user/username")
+        .or_else(|| text("/actor/user/id"))
+        .or_else(|| text("/actor/module").map(|name| format!("module:{name}")))
+        .or_else(|| text("/actor/kind"));
+    let user = text("/user/username").or_else(|| text("/user/id")).map(|name| format!("user:{name}"));
+    let thing = |kind: &str| {
+        let at = |member: &str| text(&format!("/{kind}/{member}"));
+        at("reference").or_else(|| at("name")).or_else(|| at("id"))
+    };
+    let about = [
+        user,
+        thing("group").map(|name| format!("group:{name}")),
+        thing("role").map(|name| format!("role {name}")),
+        thing("object"),
+    ];
+    let on: Vec<String> = about.into_iter().flatten().collect();
+    let side = |at: &str| row.get(at).and_then(Value::as_object).map(members_in_words);
+    let change = match (side("old"), side("new")) {
+        (Some(old), Some(new)) => Some(format!("{old} -> {new}")),
+        (Some(old), None) => Some(format!("was {old}")),
+        (None, new) => new,
+    };
+    let mut row = row.clone();
+    set(&mut row, "who", who.into());
+    set(&mut row, "on", (!on.is_empty()).then(|| on.join(", ")).into());
+    set(&mut row, "change", change.into());
+    Cow::Owned(row)
+}
+
+fn members_in_words(members: &serde_json::Map<String, Value>) -> String {
+    let told = members.iter().map(|(member, value)| {
+        let name = value.get("username").or_else(|| value.get("id")).unwrap_or(value);
+        format!("{member}={}", text_of(name))
+    });
+    told.collect::<Vec<_>>().join(" ")
 }

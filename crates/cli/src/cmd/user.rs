@@ -1,7 +1,7 @@
 //! `charter user`: people and services.
 
 use super::{
-    common::{Limit, Yes, list, moment},
+    common::{Limit, Search, Then, Yes, list, moment},
     shapes::USER,
 };
 use crate::{
@@ -36,6 +36,15 @@ impl From<Kind> for UserKind {
 pub(crate) enum Verb {
     /// List them
     Ls {
+        /// What
+        #[command(flatten)]
+        search: Search,
+        /// Of this kind only: `person` or `service`
+        #[arg(long, value_name = "KIND")]
+        kind: Option<String>,
+        /// Of this status only: `active`, `invited`, `suspended`, `awaiting_deletion` or `erased`
+        #[arg(long, value_name = "STATUS")]
+        status: Option<String>,
         /// How much of the list
         #[command(flatten)]
         limit: Limit,
@@ -44,6 +53,9 @@ pub(crate) enum Verb {
     Get {
         /// Who
         user: String,
+        /// When
+        #[command(flatten)]
+        then: Then,
     },
     /// Create one whose account works at once
     Create(Create),
@@ -139,8 +151,15 @@ pub(crate) struct Edit {
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     let client = app.client()?;
     match verb {
-        Verb::Ls { limit } => list(app, &client, "/users", &[], (limit, &USER)).await?,
-        Verb::Get { user } => app.out.one(&USER, &client.get(&route(&["users", &user])?, &[]).await?.body)?,
+        Verb::Ls { search, kind, status, limit } => {
+            let mut query = search.query();
+            query.extend(kind.map(|kind| ("kind", kind)));
+            query.extend(status.map(|status| ("status", status)));
+            list(app, &client, "/users", &query, (limit, &USER)).await?;
+        }
+        Verb::Get { user, then } => {
+            app.out.one(&USER, &client.get(&route(&["users", &user])?, &then.query()).await?.body)?
+        }
         Verb::Create(args) => create(app, &client, args).await?,
         Verb::Edit(args) => edit(app, &client, args).await?,
         Verb::Suspend { user } => act(app, &client, &user, ("suspend", "suspended")).await?,
