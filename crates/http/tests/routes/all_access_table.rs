@@ -190,8 +190,7 @@ fn document_and_table_name_the_same_routes_parameters_and_security() {
     }
     // OpenAPI has no sign for a variable that holds slashes.
     let templated = |row: &Row| row.path.replace("{*", "{");
-    let table: BTreeSet<_> =
-        ACCESS_TABLE.iter().map(|row| (row.method.to_owned(), templated(row))).collect();
+    let table: BTreeSet<_> = ACCESS_TABLE.iter().map(|row| (row.method.to_owned(), templated(row))).collect();
     assert_eq!(documented, table);
     assert_eq!(table.len(), ACCESS_TABLE.len(), "two rows for one route");
     for row in ACCESS_TABLE {
