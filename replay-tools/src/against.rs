@@ -1,4 +1,5 @@
-//! Comparing a log, as it is read, with checkpoints of it that were kept elsewhere. Must not know where it is read from.
+//! Comparing a log, as it is read, with checkpoints of it that were kept elsewhere. Must not know where it is read
+//! from.
 
 use crate::ToolError;
 use charter_events::{Hash, LogId, Offset, StoredEvent};

@@ -24,8 +24,9 @@ pub enum By<'a> {
 /// root it must have.
 ///
 /// # Errors
-/// [`EvidenceError::Unproven`] for an offset that is not in the checkpoint; [`EvidenceError::Cut`], [`EvidenceError::Rewritten`] when
-/// the log is not that of the checkpoint; [`ToolError::OtherLog`]; [`ToolError::Store`].
+/// [`EvidenceError::Unproven`] for an offset that is not in the checkpoint; [`EvidenceError::Cut`],
+/// [`EvidenceError::Rewritten`] when the log is not that of the checkpoint; [`ToolError::OtherLog`];
+/// [`ToolError::Store`].
 pub async fn prove(
     log: &dyn LogStore,
     offset: Offset,

@@ -1,5 +1,5 @@
-//! Whoever can write to the database changes the log beneath the product, and `charter replay verify` names the first bad
-//! offset, with a checkpoint that was saved before also where the log is whole in itself.
+//! Whoever can write to the database changes the log beneath the product, and `charter replay verify` names the first
+//! bad offset, with a checkpoint that was saved before also where the log is whole in itself.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use charter_tests::{Caller, Database, Installation, Server, eventually, on_both_databases};

@@ -1,9 +1,10 @@
 //! Ports of all that is kept, in memory, with the hash chain and one conformance suite.
 //!
 //! Layer 2. Owns what a database must offer to hold a log of events and the secrets beside it ([`LogStore`],
-//! [`SecretStore`], [`SnapshotStore`], [`ServerStore`], [`MoveStore`], [`TableStore`]), the chain that ties the events together
-//! ([`chain`]), the check of a whole log ([`verify`]), and the suite every database must pass ([`conformance`]). Must
-//! not know any database, what events mean, or who asks: nothing here reads a clock or makes up an id.
+//! [`SecretStore`], [`SnapshotStore`], [`ServerStore`], [`MoveStore`], [`TableStore`]), the chain that ties the events
+//! together ([`chain`]), the tree over them and its proofs ([`merkle`]), the check of a whole log ([`verify`]), and the
+//! suite every database must pass ([`conformance`]). Must not know any database, what events mean, or who asks: nothing
+//! here reads a clock or makes up an id.
 
 pub mod chain;
 pub mod conformance;

@@ -36,9 +36,9 @@ pub trait LogStore: Send + Sync {
     /// [`StoreError::Damaged`] with the offset of the first row that can't be read; [`StoreError::Unavailable`].
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// The hashes of the events after an offset, as [`LogStore::read`] would give them with the events: at most `limit`,
-    /// at most [`READ_HASHES_MAX`](crate::READ_HASHES_MAX); the first is that of the next offset. They are as they
-    /// stand: neither chain nor records are verified here.
+    /// The hashes of the events after an offset, as [`LogStore::read`] would give them with the events: at most
+    /// `limit`, at most [`READ_HASHES_MAX`](crate::READ_HASHES_MAX); the first is that of the next offset. They are as
+    /// they stand: neither chain nor records are verified here.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] with the first offset that is missing or can't be read; [`StoreError::Unavailable`].

@@ -40,8 +40,8 @@ fn answer(ask: &Ask, kind: &'static str, body: impl IntoResponse) -> Response {
 }
 
 /// The newest checkpoint: how many events the log has and the root of the tree over them, signed. It is made about once
-/// a second while the log grows. Keep it elsewhere: with it, a log that was cut or rewritten is found out. A signed note
-/// (C2SP `tlog-checkpoint`); `GET /api/v1/log` tells the key.
+/// a second while the log grows. Keep it elsewhere: with it, a log that was cut or rewritten is found out. A signed
+/// note (C2SP `tlog-checkpoint`); `GET /api/v1/log` tells the key.
 #[utoipa::path(get, path = "/api/v1/log/checkpoint", operation_id = "log_checkpoint", tag = "history",
     responses((status = 200, description = "A signed note", body = String, content_type = "text/plain")))]
 pub(crate) async fn checkpoint(ask: Ask) -> Result<Response, Problem> {
@@ -50,11 +50,12 @@ pub(crate) async fn checkpoint(ask: Ask) -> Result<Response, Problem> {
     Ok(answer(&ask, TEXT, signed.note.to_string()))
 }
 
-/// A tile of the tree, or of its entries (C2SP `tlog-tiles`): `<level>/<index>` or `entries/<index>`, the index in groups
-/// of three digits, all but the last with an `x`; `.p/<width>` after it for one that is not full. A tile is 32 bytes for
-/// each hash, an entry the canonical record of an event behind its length of two bytes. A full tile never changes.
+/// A tile of the tree, or of its entries (C2SP `tlog-tiles`): `<level>/<index>` or `entries/<index>`, the index in
+/// groups of three digits, all but the last with an `x`; `.p/<width>` after it for one that is not full. A tile is 32
+/// bytes for each hash, an entry the canonical record of an event behind its length of two bytes. A full tile never
+/// changes.
 #[utoipa::path(get, path = "/api/v1/log/tile/{*tile}", operation_id = "log_tile", tag = "history",
-    params(("tile" = String, Path, description = "Which: such as `0/x001/067` or `entries/000.p/12`; slashes as they are")),
+    params(("tile" = String, Path, description = "Such as `0/x001/067` or `entries/000.p/12`; slashes as they are")),
     responses((status = 200, description = "Hashes or entries", content_type = "application/octet-stream")))]
 pub(crate) async fn tile(ask: Ask) -> Result<Response, Problem> {
     ask.require(live::KEY, Scope::Global)?;
@@ -63,8 +64,8 @@ pub(crate) async fn tile(ask: Ask) -> Result<Response, Problem> {
     Ok(answer(&ask, "application/octet-stream", bytes))
 }
 
-/// A proof that an event is in the log, which needs nothing but the log's key to check: its record, the way to the root,
-/// and the newest checkpoint (C2SP `tlog-proof`, the record as its extra data).
+/// A proof that an event is in the log, which needs nothing but the log's key to check: its record, the way to the
+/// root, and the newest checkpoint (C2SP `tlog-proof`, the record as its extra data).
 #[utoipa::path(get, path = "/api/v1/log/proof", operation_id = "log_proof", tag = "history",
     responses((status = 200, description = "A proof", body = String, content_type = "text/plain")))]
 pub(crate) async fn proof(ask: Ask) -> Result<Response, Problem> {

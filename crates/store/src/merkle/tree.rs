@@ -48,7 +48,8 @@ const fn split(count: usize) -> usize {
 /// A tree that grows at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// The nodes above the leaves of full tiles, each level in order: first the roots of the tiles, then of pairs of them.
+    /// The nodes above the leaves of full tiles, each level in order: first the roots of the tiles, then of pairs of
+    /// them.
     levels: Vec<Vec<Hash>>,
     /// The leaves after them, fewer than a tile.
     tail: Vec<Hash>,
@@ -112,8 +113,8 @@ impl Tree {
         &self.tail
     }
 
-    /// The node that is the root of the 2^`level` leaves from `index · 2^level` on, of levels of whole tiles; `None` when
-    /// the tree has not all of them.
+    /// The node that is the root of the 2^`level` leaves from `index · 2^level` on, of levels of whole tiles; `None`
+    /// when the tree has not all of them.
     fn above_tiles(&self, level: u32, index: u64) -> Option<Hash> {
         let height = usize::try_from(level.checked_sub(TILE_LEVEL)?).ok()?;
         self.levels.get(height)?.get(usize::try_from(index).ok()?).copied()
@@ -211,8 +212,8 @@ impl<'a> Nodes<'a> {
         leaves.map(root_of).ok_or(Absent { tile })
     }
 
-    /// The hashes of a tile above the leaves: the nodes at `8 · level` from `index · 256` on, `width` of them; `None` when
-    /// the tree has not all of them, or at level 0.
+    /// The hashes of a tile above the leaves: the nodes at `8 · level` from `index · 256` on, `width` of them; `None`
+    /// when the tree has not all of them, or at level 0.
     pub fn tile(&self, level: u32, index: u64, width: u64) -> Option<Vec<Hash>> {
         let first = index.checked_mul(TILE_WIDTH)?;
         let level = level.checked_mul(TILE_LEVEL)?;

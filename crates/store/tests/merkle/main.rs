@@ -1,5 +1,5 @@
-//! The Merkle tree, its proofs, tiles, checkpoints: against the definition in RFC 6962, read naively, and against readers of
-//! such logs written elsewhere.
+//! The Merkle tree, its proofs, tiles, checkpoints: against the definition in RFC 6962, read naively, and against
+//! readers of such logs written elsewhere.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 mod elsewhere;
