@@ -15,7 +15,6 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What to do with objects.
 /// Whose objects, which of them, and in which order.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Owned {
@@ -27,6 +26,7 @@ pub(crate) struct Owned {
     search: Search,
 }
 
+/// What to do with objects.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     /// List those you may read

@@ -12,3 +12,4 @@ mod rights;
 mod servers;
 mod stale_head;
 mod standby;
+mod tables;

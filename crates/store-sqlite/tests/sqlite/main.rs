@@ -9,3 +9,4 @@ mod full;
 mod kill;
 mod opening;
 mod stale_head;
+mod tables;
