@@ -87,7 +87,9 @@ pub(crate) enum Verb {
     Diff(cmd::changes::Args),
     /// Take back what a command did, by the commands that lead back
     Undo(cmd::undo::Args),
-    /// What happened
+    /// What happened, as people read it: who did what, on whom, when and why
+    Audit(cmd::audit::Args),
+    /// The events themselves
     #[command(subcommand)]
     Events(cmd::events::Verb),
     /// The log itself: where it ends, checkpoints of it to keep elsewhere, proofs
@@ -188,6 +190,7 @@ async fn dispatch(app: &App, verb: Verb) -> Outcome {
         Verb::Session(verb) => cmd::session::run(app, verb).await,
         Verb::Diff(args) => cmd::changes::run(app, args).await,
         Verb::Undo(args) => cmd::undo::run(app, args).await,
+        Verb::Audit(args) => cmd::audit::run(&app, args).await,
         Verb::Events(verb) => cmd::events::run(app, verb).await,
         Verb::Log(verb) => cmd::log::run(app, verb).await,
         Verb::Follow(args) => cmd::follow::run(app, args).await,

@@ -284,10 +284,18 @@ impl Control {
     }
 }
 
-/// Whether two operations are on the same tables: only the newest of them may go on.
+/// Whether two operations are on the same thing: only the newest of them may go on. Of a projection's generation, whose
+/// number ends the target, the projection counts.
 fn is_same_work(one: &Operation, other: &Operation) -> bool {
-    let on_tables = |operation: &Operation| operation.kind.starts_with(OUTLIVES_ITS_SERVER);
-    one.target == other.target && (one.kind == other.kind || (on_tables(one) && on_tables(other)))
+    fn on(operation: &Operation) -> (&str, &str) {
+        match operation.target.rsplit_once('/') {
+            Some((target, _)) if operation.kind.starts_with(OUTLIVES_ITS_SERVER) => {
+                (OUTLIVES_ITS_SERVER, target)
+            }
+            _ => (&operation.kind, &operation.target),
+        }
+    }
+    on(one) == on(other)
 }
 
 impl Inner {

@@ -145,7 +145,8 @@ access_table! {
     write  POST   "/api/v1/user/me/tokens", SelfOnly, [], me::issue_token;
     write  DELETE "/api/v1/user/me/tokens/{id}", SelfOnly, [], me::revoke_token;
 
-    read   GET    "/api/v1/users", Key("core.user.read"), ["limit", "cursor"], users::list;
+    read   GET    "/api/v1/users", Key("core.user.read"),
+           ["limit", "cursor", "q", "sort", "kind", "status"], users::list;
     write  POST   "/api/v1/users", Key("core.user.create"), [], users::create;
     read   GET    "/api/v1/users/{id}", Key("core.user.read"), ["as_of"], users::get;
     write  PATCH  "/api/v1/users/{id}", Key("core.user.edit"), [], users::patch;
@@ -159,13 +160,14 @@ access_table! {
            ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;
     write  PUT    "/api/v1/catalog/{namespace}", Key("core.module.install"), [], permissions::apply;
 
-    read   GET    "/api/v1/roles", Key("core.role.read"), ["limit", "cursor", "scope", "as_of"], roles::list;
+    read   GET    "/api/v1/roles", Key("core.role.read"),
+           ["limit", "cursor", "q", "sort", "scope", "as_of"], roles::list;
     write  POST   "/api/v1/roles", Key("core.role.create"), [], roles::create;
     read   GET    "/api/v1/roles/{id}", Key("core.role.read"), ["as_of"], roles::get;
     change PATCH  "/api/v1/roles/{id}", Key("core.role.edit"), [], roles::patch;
     change DELETE "/api/v1/roles/{id}", Key("core.role.delete"), [], roles::delete;
 
-    read   GET    "/api/v1/groups", Key("core.group.read"), ["limit", "cursor"], groups::list;
+    read   GET    "/api/v1/groups", Key("core.group.read"), ["limit", "cursor", "q", "sort"], groups::list;
     write  POST   "/api/v1/groups", Key("core.group.create"), [], groups::create;
     read   GET    "/api/v1/groups/{id}", Key("core.group.read"), ["as_of"], groups::get;
     change PATCH  "/api/v1/groups/{id}", Key("core.group.edit"), [], groups::patch;
@@ -175,7 +177,8 @@ access_table! {
     write  PUT    "/api/v1/groups/{id}/members/{user}", Key("core.group.manage"), [], groups::add_member;
     write  DELETE "/api/v1/groups/{id}/members/{user}", SelfOnly, [], groups::remove_member;
 
-    read   GET    "/api/v1/objects", READS, ["limit", "cursor", "type", "parent"], objects::list;
+    read   GET    "/api/v1/objects", READS,
+           ["limit", "cursor", "q", "sort", "type", "parent", "owner"], objects::list;
     write  POST   "/api/v1/objects", CREATES, [], objects::create;
     read   GET    "/api/v1/objects/{type}/{id}", READS, ["as_of"], objects::get;
     change PATCH  "/api/v1/objects/{type}/{id}", MANAGES, [], objects::patch;
@@ -203,6 +206,8 @@ access_table! {
     read   GET    "/api/v1/history/diff", Key("core.audit.read"),
            ["from", "to", "user", "object", "permission", "every_place", "rows"], changes::diff;
 
+    read   GET    "/api/v1/audit", Key("core.audit.read"),
+           ["limit", "cursor", "actor", "subject", "object", "type", "from", "to", "q"], audit::list;
     read   GET    "/api/v1/events", Key("core.audit.read"), ["after", "limit"], history::events;
     write  POST   "/api/v1/history/undo", Key("core.audit.read"), [], undo::undo;
     read   GET    "/api/v1/log", Key("core.audit.read"), ["digest"], history::log;
@@ -216,6 +221,7 @@ access_table! {
     read   POST   "/api/v1/projections/{name}/switch", Key("core.projection.rebuild"), [], projections::switch;
     read   POST   "/api/v1/projections/{name}/rollback", Key("core.projection.rebuild"), [], projections::rollback;
     write  POST   "/api/v1/projections/{name}/skip", Key("core.projection.rebuild"), [], projections::skip;
+    read   POST   "/api/v1/backups", Key("core.backup.create"), [], backups::create;
     read   GET    "/api/v1/operations", SelfOnly, [], operations::list;
     read   GET    "/api/v1/operations/{id}", SelfOnly, [], operations::get;
     read   POST   "/api/v1/operations/{id}/cancel", SelfOnly, [], operations::cancel;

@@ -34,6 +34,11 @@ impl<T> Answer<T> {
         Self { status: StatusCode::CREATED, location: Some(location), ..Self::ok(version, body) }
     }
 
+    /// 202, and where it is told how it comes along.
+    pub(crate) fn accepted(version: Offset, location: String, body: T) -> Self {
+        Self { status: StatusCode::ACCEPTED, location: Some(location), ..Self::ok(version, body) }
+    }
+
     /// With the version of the thing shown, which `If-Match` takes.
     #[must_use]
     pub(crate) const fn etag(mut self, changed_at: Offset) -> Self {

@@ -1,5 +1,8 @@
 //! The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with a stable code.
 
+mod backups;
+mod operations;
+mod tables;
 mod undo;
 
 use crate::dto::{EventReason, ProblemBody};

@@ -2,6 +2,7 @@
 //! share is in `common`.
 
 pub(crate) mod ask;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod catalog;

@@ -106,6 +106,12 @@ impl Inner {
         asked_by: Option<UserId>,
     ) -> Result<Operation, OperationError> {
         let spec = projection.spec();
+        // Whoever is refused anyway need not have tables made.
+        let last = self.store.operations().await?;
+        let running = targets::newest(&last, spec.name).filter(|last| last.state == OperationState::Running);
+        if let Some(running) = running {
+            return Err(OperationError::Running { id: running.id });
+        }
         let number = self.store.create_generation(spec, self.time()).await?;
         let begun = self.begin_on(spec.name, kind, number, asked_by).await;
         let needless = match &begun {
@@ -422,6 +428,12 @@ impl Worker {
         detail: &str,
     ) -> Result<(), WorkError> {
         self.works.remove(&operation.id);
+        self.look_again();
+        // Whoever stopped it meanwhile was first.
+        let running = OperationState::Running;
+        if !self.inner.store.move_operation(operation.id, running, state, self.inner.time()).await? {
+            return Ok(());
+        }
         let ended = Operation {
             state,
             detail: shortened(detail),
@@ -430,7 +442,6 @@ impl Worker {
         };
         self.inner.store.put_operation(&ended).await?;
         self.operations.iter_mut().filter(|one| one.id == ended.id).for_each(|one| *one = ended.clone());
-        self.look_again();
         Ok(())
     }
 

@@ -102,14 +102,15 @@ impl Worker {
     /// Looks at everything the store keeps, and takes the lead if nobody has it.
     async fn look(&mut self) -> Result<(), WorkError> {
         let inner = Arc::clone(&self.inner);
-        let generations = inner.store.generations();
-        self.generations =
-            in_time(inner.config.store_wait, "asking how far the tables are", generations).await?;
+        // In this order: an operation is begun after the generation it is about.
         self.operations = match (Control { inner: Arc::clone(&inner) }).operations().await {
             Ok(operations) => operations,
             Err(OperationError::Store(error)) => return Err(error.into()),
             Err(_) => return Err(StoreError::Refused(String::new()).into()),
         };
+        let generations = inner.store.generations();
+        self.generations =
+            in_time(inner.config.store_wait, "asking how far the tables are", generations).await?;
         let leads = lead_of(&inner, Task::Tables, &mut self.lead).await;
         inner.tables.saw(&self.generations);
         show(&self.generations, &inner.config.projections, inner.published.version(), leads);

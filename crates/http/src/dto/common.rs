@@ -200,4 +200,7 @@ where
 pub struct Health {
     /// `ok` or `ready`.
     pub status: String,
+    /// For people: what is wrong though questions and commands are answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<String>,
 }

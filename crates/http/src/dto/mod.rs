@@ -4,12 +4,14 @@
 //! Requests refuse unknown members. Responses may gain members, so readers must ignore what they don't know.
 
 mod access;
+mod audit;
 mod catalog;
 mod changes;
 mod common;
 mod grants;
 mod groups;
 mod objects;
+mod projections;
 mod questions;
 mod roles;
 mod schema;
@@ -19,12 +21,14 @@ mod undo;
 mod users;
 
 pub use access::*;
+pub use audit::*;
 pub use catalog::*;
 pub use changes::*;
 pub use common::*;
 pub use grants::*;
 pub use groups::*;
 pub use objects::*;
+pub use projections::*;
 pub use questions::*;
 pub use roles::*;
 pub use schema::*;

@@ -16,7 +16,7 @@ use charter_events::Scope;
 #[utoipa::path(get, path = "/healthz", operation_id = "health", tag = "operations",
     responses((status = 200, description = "It answers", body = dto::Health)))]
 pub(crate) async fn healthz(visit: Visit) -> Answer<dto::Health> {
-    Answer::ok(visit.policy.version(), dto::Health { status: "ok".to_owned() })
+    Answer::ok(visit.policy.version(), dto::Health { status: "ok".to_owned(), degraded: Vec::new() })
 }
 
 /// Whether the server may be asked: its log is whole and its store answers.
@@ -25,7 +25,10 @@ pub(crate) async fn healthz(visit: Visit) -> Answer<dto::Health> {
 pub(crate) async fn readyz(visit: Visit) -> Answered<dto::Health> {
     let readiness = visit.app.control.readiness();
     match readiness.not_ready {
-        None => Ok(Answer::ok(readiness.version, dto::Health { status: "ready".to_owned() })),
+        None => {
+            let degraded = visit.app.control.degraded();
+            Ok(Answer::ok(readiness.version, dto::Health { status: "ready".to_owned(), degraded }))
+        }
         Some(reason) => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, reason.code(), reason.to_string())),
     }
 }

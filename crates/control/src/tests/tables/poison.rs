@@ -119,7 +119,7 @@ async fn found_in_an_old_log(store: MemoryStore, admin: Caller, quirk: Quirk, ba
     assert_eq!(read(&control, poor).await, None);
     control.skip_event("poor", fault.offset.get(), &admin, because("broken")).await.unwrap();
     assert_eq!(slugs(&control, poor).await.len(), 39);
-    assert_eq!(control.operation(builder.id).await.unwrap().state, OperationState::Done);
+    done(&control, builder.id).await;
 }
 
 #[tokio::test]

@@ -86,6 +86,9 @@ async fn storm(seed: u64) {
             made += 1;
         }
         anything(&control, &admin, &mut rng).await;
+        if rng.below(3) == 0 {
+            calm(&control, groups).await;
+        }
         if rng.below(12) == 0 {
             // Dropped wherever it is: its runner is gone at once, as after a kill.
             control.inner.stop.cancel();
