@@ -25,8 +25,8 @@ pub(crate) struct Verify {
     /// An exported log, instead of one in a store; `-` is stdin
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// A checkpoint of it that was kept elsewhere, as `charter log checkpoint` gave it; may be given several times. Only
-    /// a checkpoint shows that the log was cut or rewritten as a whole
+    /// A checkpoint of it that was kept elsewhere, as `charter log checkpoint` gave it; may be given several times.
+    /// Only a checkpoint shows that the log was cut or rewritten as a whole
     #[arg(long, value_name = "FILE")]
     checkpoint: Vec<PathBuf>,
     /// The key that the checkpoints are signed with, as `charter log show` gave it, kept elsewhere too
