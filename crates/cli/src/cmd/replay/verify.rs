@@ -153,10 +153,11 @@ pub(super) fn tell(app: &App, sound: &Sound, checkpoints: &[Checkpoint]) -> Outc
             scanned.events, scanned.head.log_id, scanned.head.offset, scanned.head.hash
         );
         if let Some(newest) = newest {
-            let count = checkpoints.len();
-            text.push_str(&format!(
-                "\nThe first {newest} events are those of the {count} checkpoints given."
-            ));
+            let given = match checkpoints.len() {
+                1 => "the checkpoint given".to_owned(),
+                count => format!("all {count} checkpoints given"),
+            };
+            text.push_str(&format!("\nThe first {newest} events are those of {given}."));
         }
         text
     })
