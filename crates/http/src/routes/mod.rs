@@ -1,8 +1,8 @@
 //! The handlers: one file an area, three lines each. Parse, call, answer.
 
 pub(crate) mod audit;
-pub(crate) mod changes;
 pub(crate) mod backups;
+pub(crate) mod changes;
 pub(crate) mod grants;
 pub(crate) mod groups;
 pub(crate) mod history;
