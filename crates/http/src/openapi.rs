@@ -180,12 +180,21 @@ fn query(name: &str) -> RefOr<Parameter> {
         "shape" => ("Flat (the default), or a tree", words(&["flat", "tree"])),
         "namespace" => ("Of this namespace", text()),
         "object_type" => ("What can be granted on objects of this type", text()),
-        "type" => ("Objects of this type", text()),
+        "type" => ("Of this type", text()),
+        "actor" => ("Done by this user, by `module:<name>`, or by `system`", text()),
         "parent" => {
             ("What lies directly in this folder, `folder:<id or external id>`, or at the top: `none`", text())
         }
         "subject" => ("Of `user:<id, username or external id>` or `group:<id or slug>`", text()),
         "role" => ("Of this role: id or slug", text()),
+        "q" => ("What has this text in it, in any case", text()),
+        "sort" => ("By this; `-` before it: the largest first. See the route", text()),
+        "kind" => ("Of this kind", words(&["person", "service"])),
+        "status" => (
+            "Of this status",
+            words(&["active", "invited", "suspended", "awaiting_deletion", "erased"]),
+        ),
+        "owner" => ("What this user owns: id, username or external id", text()),
         "as_of" => {
             ("As it was at this offset or RFC 3339 time; needs `core.audit.read`, and nothing else", text())
         }

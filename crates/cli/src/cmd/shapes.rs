@@ -313,7 +313,8 @@ fn audit_in_words(row: &Value) -> Cow<'_, Value> {
 fn members_in_words(members: &serde_json::Map<String, Value>) -> String {
     let told = members.iter().map(|(member, value)| {
         let name = value.get("username").or_else(|| value.get("id")).unwrap_or(value);
-        format!("{member}={}", text_of(name))
+        let kind = value.get("kind").map(|kind| format!("{} ", text_of(kind))).unwrap_or_default();
+        format!("{member}={kind}{}", text_of(name))
     });
     told.collect::<Vec<_>>().join(" ")
 }

@@ -2,12 +2,15 @@
 //! the read.
 
 mod answers;
+mod audit;
 mod changes;
 mod lists;
 mod questions;
+pub(crate) mod search;
 mod sharing;
 
 pub(crate) use answers::{decision, effective_row, holder, state, summary};
+pub(crate) use audit::entries as audit_entries;
 pub(crate) use changes::BothSides;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
 pub(crate) use questions::{about, ask_one, effective, in_catalog, object as asked_object};

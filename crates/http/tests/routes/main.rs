@@ -11,6 +11,7 @@ mod all_documents;
 mod all_hiding;
 mod all_logs;
 mod as_of;
+mod audit;
 mod catalog;
 mod diff;
 mod events;
