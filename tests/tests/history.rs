@@ -6,7 +6,7 @@ use charter_control::{Clock, Config, Control};
 use charter_events::{Actor, CommandId, CommandMeta, Timestamp, Via};
 use charter_replay_tools::rebuild::{Compared, rebuild};
 use charter_services::Database;
-use charter_store::{Batch, Chain, LogStore, MemoryStore, Store, TableStore};
+use charter_store::{Batch, Chain, MemoryStore, Store};
 use charter_store_postgres::PostgresStore;
 use charter_store_sqlite::SqliteStore;
 use charter_tables::PROJECTIONS;
@@ -72,7 +72,7 @@ async fn all_at_the_end(store: &dyn Store) -> bool {
     })
 }
 
-/// Lets a history happen beside a server that keeps the tables, asks for rebuilds on the way, and builds all of them
+/// Lets a history happen beside a server that keeps the tables, and builds all of them
 /// anew in the end.
 async fn rebuilt_equal_live(seed: u64, store: Arc<dyn Store>) {
     let history = History::long(seed, COMMANDS);

@@ -2,22 +2,15 @@
 //! Knows the API's conventions, not its routes.
 
 mod preview;
+mod told;
 
-use crate::{
-    exit::{Doing, Exit, Failure, Outcome, chain},
-    output::to_stderr,
-};
+use crate::exit::{Doing, Exit, Failure, Outcome, chain};
 use charter_http::dto::{EventReason, Secret};
 use reqwest::{Method, Response, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
+use told::Told;
 
 /// How long one request may take, in seconds.
 const REQUEST_SECONDS_MAX: u64 = 60;
@@ -25,12 +18,6 @@ const REQUEST_SECONDS_MAX: u64 = 60;
 const CONNECT_SECONDS_MAX: u64 = 5;
 /// The most rows one page holds.
 const PAGE_ROWS_MAX: usize = 500;
-/// The header of an answer that may be outdated: for how many seconds the server has been without its database.
-const POLICY_STALE: &str = "policy-stale";
-/// The header that names the version of an answer.
-const POLICY_VERSION: &str = "policy-version";
-/// The header of an answer about the past: the moment it was judged at.
-const AS_OF_TIME: &str = "as-of-time";
 /// The largest answer read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -43,8 +30,7 @@ pub(crate) struct Client {
     reason: Option<String>,
     /// Why nobody is signed in although somebody is elsewhere.
     held_back: Option<String>,
-    told_stale: Arc<AtomicBool>,
-    told_past: Arc<AtomicBool>,
+    told: Arc<Told>,
     /// Changes are previewed instead of made.
     previews: bool,
 }
@@ -93,8 +79,8 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .build()?;
-        let (told_stale, told_past) = (Arc::default(), Arc::default());
-        Ok(Self { http, server, secret, reason, held_back: None, told_stale, told_past, previews: false })
+        let told = Arc::default();
+        Ok(Self { http, server, secret, reason, held_back: None, told, previews: false })
     }
 
     /// The same; to whom it is refused for want of a sign-in, this is told too.
@@ -121,7 +107,7 @@ impl Client {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
-        self.tell_stale(&response);
+        self.told.tell(&response);
         let bytes = read(response).await.map_err(|error| self.unreachable(&error))?;
         String::from_utf8(bytes).doing("read the server's answer")
     }
@@ -204,8 +190,7 @@ impl Client {
         if !response.status().is_success() {
             return Err(self.refusal(response).await);
         }
-        self.tell_stale(&response);
-        self.tell_past(&response);
+        self.told.tell(&response);
         let etag = response.headers().get(header::ETAG).and_then(|v| v.to_str().ok()).map(str::to_owned);
         let bytes = read(response).await.map_err(|error| self.unreachable(&error))?;
         let body = if bytes.is_empty() {
@@ -231,26 +216,6 @@ impl Client {
         match &self.held_back {
             Some(why) if status == StatusCode::UNAUTHORIZED => failure.hint(why),
             _ => failure,
-        }
-    }
-
-    /// Tells once which past was answered about.
-    fn tell_past(&self, response: &Response) {
-        let text = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        if let (Some(version), Some(moment)) = (text(POLICY_VERSION), text(AS_OF_TIME))
-            && !self.told_past.swap(true, Ordering::Relaxed)
-        {
-            to_stderr(&format!("As of version {version}, {moment}."));
-        }
-    }
-
-    /// Tells once when an answer is of a server that lost its database.
-    fn tell_stale(&self, response: &Response) {
-        let seconds = response.headers().get(POLICY_STALE).and_then(|value| value.to_str().ok());
-        if let Some(seconds) = seconds
-            && !self.told_stale.swap(true, Ordering::Relaxed)
-        {
-            to_stderr(&format!("The server can't reach its database: this was so {seconds} seconds ago."));
         }
     }
 }

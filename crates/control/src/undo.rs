@@ -107,9 +107,6 @@ impl Control {
     /// All events of the command that the event is part of, and the offset of its first.
     async fn command_at(&self, offset: Offset) -> Result<(Offset, Vec<Event>), UndoError> {
         let asked = AsOf::Offset(offset);
-        let Some(before) = offset.get().checked_sub(1).and_then(Offset::new) else {
-            return Err(AsOfError::BeforeFirstEvent { asked }.into());
-        };
         if offset > self.head().offset {
             let _ = self.follow_others().await;
         }
@@ -117,6 +114,9 @@ impl Control {
         if offset > head {
             return Err(AsOfError::BeyondHead { asked, head }.into());
         }
+        let Some(before) = offset.get().checked_sub(1).and_then(Offset::new) else {
+            return Err(AsOfError::BeforeFirstEvent { asked }.into());
+        };
         let missing = || AsOfError::BeyondHead { asked, head };
         let event = self.inner.store.read(before, 1).await?.into_iter().next().ok_or_else(missing)?;
         let size = usize::try_from(event.command_size).unwrap_or(usize::MAX);

@@ -6,6 +6,7 @@
     reason = "a test that can't go on should stop at once"
 )]
 
+mod as_of;
 mod backups;
 mod changes;
 mod databases;

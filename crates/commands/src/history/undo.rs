@@ -60,7 +60,8 @@ impl Undo {
             let (offset, type_name) = (last, event.type_name());
             match whole.fate(before, event) {
                 Fate::Undo(inverse) => inverses.push(Undone { offset, type_name, inverse }),
-                Fate::Beside => {}
+                // Without what it goes with, it is nothing by itself.
+                Fate::Beside => stays.push(Reason { offset, type_name, why: Why::Gone }),
                 Fate::Stays(why) => stays.push(Reason { offset, type_name, why }),
                 Fate::Never(why) => never.push(Reason { offset, type_name, why }),
             }

@@ -185,6 +185,13 @@ cases! {
         assert!(not.to_string().ends_with("and 29 more"), "{not}");
     }
 
+    fn what_only_goes_with_something_else_is_not_undone_alone() {
+        let mut w = readers(|h| h.object("server", "o", None, Some("c")));
+        let by = EndedBy::Transfer(server("o"));
+        let ended = GrantEnded { grant: ids::grant("owner:server:o"), by };
+        assert_eq!(recorded(&mut w, vec![ended.into()]).never(), [Why::Gone]);
+    }
+
     fn an_event_about_what_nobody_knew_is_not_undone() {
         let w = readers(|h| h);
         let happened = |event: Event| Happened { before: w.policy.clone(), first: w.policy.version(), events: vec![event] };
@@ -242,4 +249,36 @@ fn what_is_undone_at_once_was_never_there() {
     }
     println!("{accepted} accepted, {undone} undone");
     assert!(undone * 2 >= accepted && undone > 500, "{undone} of {accepted} undone: worth nothing");
+}
+
+#[test]
+fn a_large_command_is_undone_as_a_whole() {
+    let names: Vec<String> = (0..20_000).map(|n| format!("u{n}")).collect();
+    let mut w = readers(|h| {
+        let h = names.iter().fold(h, |h, name| h.user(name)).group("all", names.iter().map(String::as_str));
+        (0..500).fold(h, |h, n| {
+            let name = format!("o{n}");
+            let grant = charter_testkit::to_group("all").keys([START]).on("server", &name);
+            h.object("server", &name, None, None).grant(&name, grant)
+        })
+    });
+    let deleted = done(&mut w, "root", DeleteGroup { group: ids::group("all") });
+    assert_eq!(deleted.events.len(), 20_501);
+    let began = std::time::Instant::now();
+    let undone = w.ok("root", deleted.undo());
+    println!("{} events undone in {:?}", deleted.events.len(), began.elapsed());
+    assert_eq!(undone.events.len(), 20_501);
+    assert!(w.can("u19999", START, on_server("o499")));
+}
+
+#[test]
+fn a_command_of_too_many_events_is_not_undone() {
+    let mut w = readers(|h| h);
+    let one = recorded(&mut w, vec![charter_events::CredentialSessionsEnded { user: user("c") }.into()]);
+    let events = vec![
+        charter_events::GroupMemberAdded { group: ids::group("g"), user: user("c") }.into();
+        UNDO_EVENTS_MAX + 1
+    ];
+    let large = Happened { events, ..one };
+    w.refused("root", large.undo(), Code::LimitExceeded);
 }

@@ -157,3 +157,20 @@ async fn a_token_whose_issue_is_undone_works_no_longer() {
     let kept = api.store.credentials_of(bob, CredentialKind::Token).await.unwrap();
     assert!(kept.is_empty(), "what is kept of the token goes with it");
 }
+
+#[tokio::test]
+async fn a_preview_tells_what_an_undo_would_do_or_why_not_and_does_nothing() {
+    let (api, at) = with_a_revocation().await;
+    let head = api.head();
+    let ask =
+        |offset: u64| json!({"method": "POST", "path": "/api/v1/history/undo", "body": {"offset": offset}});
+    let told = api.admin("POST", "/commands/preview", ask(at)).await.ok(200);
+    assert_eq!(told.body["events"][0]["type"], "grant.issued");
+    assert_eq!(told.body["events"].as_array().unwrap().len(), 1, "{}", told.text);
+    let change = &told.body["changes"][0];
+    assert_eq!((&change["user"]["username"], &change["permission"]), (&json!("bob"), &json!(KEY)));
+    let not = api.admin("POST", "/commands/preview", ask(1)).await.refused(409, "not_undoable");
+    assert_eq!(not.body["events"][0]["reason"], "beginning");
+    api.unchanged_since(head);
+    assert!(!may_restart(&api).await);
+}
