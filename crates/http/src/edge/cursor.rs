@@ -2,7 +2,7 @@
 //! and the caller it was given for, on this installation, and no other bits do.
 //!
 //! Layout, before base64url: version (1) ‖ list, filter and caller as SHA-256 (32) ‖ first policy version (8) ‖
-//! part (4) ‖ position (8) ‖ key (0 to 400) ‖ HMAC-SHA-256 of all of it (32).
+//! part (4) ‖ position (8) ‖ key (0 to 1,200) ‖ HMAC-SHA-256 of all of it (32).
 
 use super::digest;
 use crate::problem::Problem;
@@ -14,7 +14,7 @@ use sha2::Sha256;
 
 const FORMAT: u8 = 1;
 const FIXED_BYTES: usize = 1 + 32 + 8 + 4 + 8;
-const KEY_BYTES_MAX: usize = 400;
+const KEY_BYTES_MAX: usize = 1_200;
 const MAC_BYTES: usize = 32;
 const CURSOR_CHARS_MAX: usize = (FIXED_BYTES + KEY_BYTES_MAX + MAC_BYTES).div_ceil(3) * 4;
 
@@ -54,7 +54,7 @@ impl Cursor {
         Self { first_version, part, after, key: String::new() }
     }
 
-    /// A place after this text, which has at most 400 bytes.
+    /// A place after this text, which has at most 1,200 bytes.
     pub(crate) fn after_key(first_version: Offset, key: &str) -> Self {
         Self { key: key.to_owned(), ..Self::at(first_version, 0, None) }
     }

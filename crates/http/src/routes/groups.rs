@@ -13,13 +13,18 @@ use charter_commands::{AddMember, CreateGroup, DeleteGroup, RemoveMember, Rename
 use charter_events::{GroupId, Offset, Scope, UserId};
 use charter_policy::{GroupView, Position};
 
-/// All groups, in the order they came.
+/// All groups, in the order they came; searched or sorted when that is asked for.
 #[utoipa::path(get, path = "/api/v1/groups", operation_id = "list_groups", tag = "groups",
     responses((status = 200, description = "One page", body = dto::List<dto::Group>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Group>> {
     ask.require("core.group.read", Scope::Global)?;
     let page = ask.page()?;
-    let (views, next) = page.take(ask.policy.groups_after(page.after()), |group| group.position);
+    let (views, next): (Vec<_>, _) = if read::search::is_asked(&ask, &[]) {
+        let (ids, next) = read::search::groups(&ask, &page).await?;
+        (ids.into_iter().filter_map(|id| ask.policy.group(GroupId::new(id))).collect(), next)
+    } else {
+        page.take(ask.policy.groups_after(page.after()), |group| group.position)
+    };
     Ok(Answer::ok(ask.policy.version(), dto::List { items: views.iter().map(read::group).collect(), next }))
 }
 

@@ -14,13 +14,15 @@ use charter_commands::{
 use charter_control::Receipt;
 use charter_events::{Hash, ObjectId, UserId};
 
-/// The objects the caller may read, in the order they came: of a type, in a folder.
+/// The objects the caller may read, in the order they came: of a type, in a folder, of an owner; searched or sorted when
+/// that is asked for.
 #[utoipa::path(get, path = "/api/v1/objects", operation_id = "list_objects", tag = "objects",
     responses((status = 200, description = "One page, with what the caller may do on each",
                body = dto::List<dto::ObjectRow>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::ObjectRow>> {
     let page = ask.page()?;
     let (views, next) = match ask.params.text("parent") {
+        _ if read::search::is_asked(&ask, &["owner"]) => read::search::objects(&ask, &page).await?,
         Some(parent) => read::objects_in(&ask, parent, ask.params.text("type"), &page)?,
         None => read::objects(&ask, ask.params.text("type"), &page),
     };

@@ -12,7 +12,8 @@ use charter_commands::{ChangeRole, CreateRole, DeleteRole};
 use charter_events::{DisplayName, Offset, Pattern, RoleId, RoleScope, Scope, Slug};
 use charter_policy::RoleView;
 
-/// The roles; with `scope`, those that can be assigned there, as a sharing screen or a role list needs.
+/// The roles; with `scope`, those that can be assigned there, as a sharing screen or a role list needs. Searched or
+/// sorted when that is asked for.
 #[utoipa::path(get, path = "/api/v1/roles", operation_id = "list_roles", tag = "roles",
     responses((status = 200, description = "One page", body = dto::List<dto::Role>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Role>> {
@@ -23,6 +24,14 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Role>> {
         Some("global") => |scope: RoleScope| scope != RoleScope::Object,
         Some(_) => |scope: RoleScope| scope != RoleScope::Global,
     };
+    if read::search::is_asked(&ask, &[]) {
+        let fitting = ask.policy.roles().filter(|role| fits(role.scope)).map(|role| role.id.as_uuid());
+        let among = ask.params.text("scope").map(|_| fitting.collect());
+        let (ids, next) = read::search::roles(&ask, &page, among).await?;
+        let views = ids.into_iter().filter_map(|id| ask.policy.role(RoleId::new(id)));
+        let items = views.map(|view| read::role(&view)).collect();
+        return Ok(Answer::ok(ask.policy.version(), dto::List { items, next }));
+    }
     let roles = ask
         .policy
         .roles()

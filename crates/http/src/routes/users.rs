@@ -15,13 +15,17 @@ use charter_events::{Hash, Offset, Profile, Scope, UserId, UserKind};
 /// How long a deletion can be called off when the request names no moment, in microseconds: 30 days.
 const GRACE_MICROSECONDS: i64 = 30 * 24 * 3_600 * 1_000_000;
 
-/// All users, in the order they came.
+/// All users, in the order they came; searched, sorted or sifted when that is asked for.
 #[utoipa::path(get, path = "/api/v1/users", operation_id = "list_users", tag = "users",
     responses((status = 200, description = "One page", body = dto::List<dto::User>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::User>> {
     ask.require("core.user.read", Scope::Global)?;
     let page = ask.page()?;
-    let (views, next) = page.take(ask.policy.users_after(page.after()), |user| user.position);
+    let (views, next) = if read::search::is_asked(&ask, &["kind", "status"]) {
+        read::search::users(&ask, &page).await?
+    } else {
+        page.take(ask.policy.users_after(page.after()), |user| user.position)
+    };
     let names = Names::of(&ask, views.iter().map(|view| view.id)).await;
     let items = views.iter().map(|view| read::user(&ask, view, &names)).collect();
     Ok(Answer::ok(ask.policy.version(), dto::List { items, next }))

@@ -263,7 +263,7 @@ async fn a_secret_never_travels_in_a_query_and_an_unknown_parameter_is_not_ignor
         let reply = api.admin("GET", &format!("/users?{query}"), Value::Null).await;
         reply.refused(400, "credential_in_query");
     }
-    for query in ["as_of=5", "sort=name", "q=x", "Limit=5"] {
+    for query in ["as_of=5", "order=name", "search=x", "Limit=5"] {
         let reply = api.admin("GET", &format!("/users?{query}"), Value::Null).await;
         reply.refused(400, "unsupported_parameter");
     }
