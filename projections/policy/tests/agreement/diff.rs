@@ -212,6 +212,40 @@ fn the_sum_of_the_diffs_between_neighbours_is_the_diff_of_the_ends() {
     }
 }
 
+/// Each command of a long history, judged at its own moment: what it changed, added up.
+#[test]
+fn over_five_thousand_commands_the_diffs_add_up_to_the_diff_of_the_ends() {
+    for seed in 0..3 {
+        let history = History::long(seed, 5_000);
+        let filter = DiffFilter { every_place: true, ..DiffFilter::default() };
+        let mut events = history.events().into_iter();
+        let (mut policy, mut now) = (Policy::new(), Timestamp::MIN);
+        let mut sum = BTreeMap::<(UserId, Scope, PermissionKey), i32>::new();
+        let (mut told, mut quiet) = (0, 0);
+        for step in &history.steps {
+            let mut next = policy.clone();
+            for (meta, event) in events.by_ref().take(step.events.len()) {
+                next.apply(&meta, &event).unwrap();
+            }
+            let diff = policy.diff(now, &next, step.at, &filter, UNBOUNDED);
+            (told, quiet) = (told + diff.rows.len(), quiet + usize::from(diff.is_empty()));
+            for row in told_rows(&diff) {
+                let one = if row.gained { 1 } else { -1 };
+                *sum.entry((row.user, row.scope.unwrap(), row.key)).or_default() += one;
+            }
+            (policy, now) = (next, step.at);
+        }
+        sum.retain(|_, sum| *sum != 0);
+        let ends = Policy::new().diff(Timestamp::MIN, &policy, now, &filter, UNBOUNDED);
+        let ends: BTreeMap<_, _> = told_rows(&ends)
+            .into_iter()
+            .map(|row| ((row.user, row.scope.unwrap(), row.key), if row.gained { 1 } else { -1 }))
+            .collect();
+        assert!(told > 5_000 && quiet > 500, "seed {seed}: {told} told, {quiet} commands changed nothing");
+        assert_eq!(sum, ends, "seed {seed}");
+    }
+}
+
 fn small() -> Story {
     Story::new()
         .object_type("core", "folder")
