@@ -2,10 +2,11 @@
 
 use crate::support::{Api, PASSWORD};
 use charter_commands::EraseUser;
-use charter_control::{Clock, Config, Request, RequestMeta, SystemClock};
+use charter_control::{Clock, Config, Request, RequestMeta, SystemClock, TablesError};
 use charter_events::{Timestamp, Via};
 use charter_policy::Caller;
-use charter_store::SecretWrite;
+use charter_store::{Query, SecretWrite};
+use charter_tables::DIRECTORY;
 use serde_json::{Value, json};
 use std::{
     sync::{
@@ -262,4 +263,33 @@ async fn where_no_tables_are_kept_a_search_says_so_and_the_plain_lists_go_on() {
     assert!(!reply.header("retry-after").is_empty());
     assert_eq!(api.admin("GET", "/groups", Value::Null).await.ok(200).texts("items", "slug").len(), 4);
     assert_eq!(walked(&api, &api.admin, "/users?q=ada", 10, "username").await, ["ada"], "people need none");
+}
+
+#[tokio::test]
+async fn tables_that_are_behind_what_a_caller_has_seen_answer_nothing_older() {
+    let api = Api::set_up(Config { version_wait: Duration::from_millis(50), ..Config::default() }).await;
+    groups(&api).await;
+    let (table, _) = DIRECTORY.table("groups").unwrap();
+    let query = Query {
+        spec: &DIRECTORY,
+        table,
+        filters: Vec::new(),
+        order_by: None,
+        descending: false,
+        after: None,
+        limit: 10,
+    };
+    let head = api.head();
+    let (wanted, mut waited) = (head.plus(1).unwrap(), 0);
+    let behind = loop {
+        match api.control.list_rows(&query, wanted).await.unwrap_err() {
+            // They may still be on their way to the head itself.
+            TablesError::Behind { at, wanted } if at == head => break wanted,
+            error if waited < 100 => drop(error),
+            error => panic!("{error}"),
+        }
+        waited += 1;
+    };
+    assert_eq!(behind, wanted);
+    assert_eq!(api.control.list_rows(&query, head).await.unwrap().rows.len(), 4);
 }
