@@ -95,7 +95,7 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// Changes for people: one line for a user, a place and a reason, whatever the number of permissions.
-fn show(app: &App, changes: &[AccessChange]) -> Outcome<()> {
+pub(crate) fn show(app: &App, changes: &[AccessChange]) -> Outcome<()> {
     let rows: Vec<Value> = lines(changes);
     app.out.rows(&CHANGE, &rows)
 }
