@@ -166,13 +166,15 @@ async fn save(installation: &Installation, ada: &Caller, head: u64) -> Saved {
 
 async fn a_changed_log_is_told_at_its_first_bad_offset(installation: Installation) {
     let Saved { head, .. } = filled(&installation).await;
+    // A command of one event, by a user: every field of it can be given another value.
+    let changed = head - 3;
     let beneath = Beneath::of(&installation).await;
     let mut changes: Vec<(String, u64)> = FIELDS
         .iter()
-        .map(|field| (format!("UPDATE {{e}} SET {field} WHERE \"offset\" = {CHANGED}"), CHANGED))
+        .map(|field| (format!("UPDATE {{e}} SET {field} WHERE \"offset\" = {changed}"), changed))
         .collect();
     changes.extend([
-        (format!("DELETE FROM {{e}} WHERE \"offset\" = {CHANGED}"), CHANGED),
+        (format!("DELETE FROM {{e}} WHERE \"offset\" = {changed}"), changed),
         ("DELETE FROM {e} WHERE \"offset\" = 1".to_owned(), 1),
         (format!("DELETE FROM {{e}} WHERE \"offset\" > {}", head - 2), head - 1),
         (
