@@ -34,7 +34,8 @@ const HOLDER: Shape = Shape {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// An offset of the log, or a time such as 2026-03-01T12:00:00Z
-    version: AsOf,
+    #[arg(value_name = "VERSION")]
+    at: AsOf,
     /// Where it is
     #[command(flatten)]
     source: Source,
@@ -62,7 +63,7 @@ pub(super) async fn run(app: &App, args: Args) -> Outcome {
 
 async fn answer(app: &App, args: &Args, log: &Log) -> Outcome {
     let bar = app.out.progress("replaying", None);
-    let past = as_of(log.store(), args.version, now(), |Progress { at, .. }| bar.at(at.get())).await;
+    let past = as_of(log.store(), args.at, now(), |Progress { at, .. }| bar.at(at.get())).await;
     bar.finish();
     let past = past.map_err(|error| failed(&error))?;
     let head = past.version.head;
