@@ -199,8 +199,8 @@ pub trait TableStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::CheckpointMoved`] when it is elsewhere, or gone: another worker was faster. [`StoreError::Row`]
-    /// when the database takes one of the rows never. [`StoreError::Refused`] for too many changes, or a checkpoint that
-    /// does not go on. As [`TableStore::create_generation`].
+    /// when the database takes one of the rows never. [`StoreError::Refused`] for too many changes, or a checkpoint
+    /// that does not go on. As [`TableStore::create_generation`].
     async fn change_rows(
         &self,
         _target: Target,

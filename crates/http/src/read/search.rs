@@ -1,5 +1,5 @@
-//! Lists that are searched and sorted. Which rows a caller may see is said by the policy; the tables find, sort and page
-//! those. People are found in memory, for their names are in no table.
+//! Lists that are searched and sorted. Which rows a caller may see is said by the policy; the tables find, sort and
+//! page those. People are found in memory, for their names are in no table.
 
 use crate::{
     ask::{Ask, PageAsk},

@@ -9,8 +9,8 @@ use sqlx::{Row, raw_sql};
 /// The version of the bookkeeping.
 const KNOWN: i64 = 1;
 
-/// One row of `projections` says which generation is read. `names` are those of a generation's tables, for whoever drops
-/// one of a version it does not know.
+/// One row of `projections` says which generation is read. `names` are those of a generation's tables, for whoever
+/// drops one of a version it does not know.
 const LAYOUT: &str = "
 CREATE TABLE IF NOT EXISTS tables.layout (one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL);
 CREATE TABLE IF NOT EXISTS tables.projections (

@@ -1,3 +1,5 @@
+//! The text that is made: types, keys, orders; and that nothing a caller says becomes part of it.
+
 use super::*;
 use crate::{
     StoreError,
