@@ -3,7 +3,7 @@
 
 use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
-    dto::ProblemBody,
+    dto::{EventReason, ProblemBody},
 };
 use std::collections::BTreeSet;
 use utoipa::{
@@ -47,6 +47,7 @@ pub(crate) fn head() -> Document {
     let components = ComponentsBuilder::new()
         .security_scheme(SCHEME, SecurityScheme::Http(bearer))
         .schema(ProblemBody::name(), ProblemBody::schema())
+        .schema(EventReason::name(), EventReason::schema())
         .response(PROBLEM, problem)
         .build();
     OpenApiBuilder::from(Nothing::openapi()).info(info).components(Some(components)).build()

@@ -31,7 +31,7 @@ pub(super) struct Step {
 /// What an inverse comes to, now.
 pub(super) enum Now {
     /// A command leads back.
-    Do(Step),
+    Do(Box<Step>),
     /// Nothing is left to do.
     Moot(Why),
     /// It can't be undone any more.
@@ -40,7 +40,7 @@ pub(super) enum Now {
 
 impl From<Command> for Now {
     fn from(command: Command) -> Self {
-        Self::Do(Step { command, in_place_of: None })
+        Self::Do(Box::new(Step { command, in_place_of: None }))
     }
 }
 
@@ -305,7 +305,7 @@ fn remake(command: Command, id: Uuid, taken: bool) -> Result<Now, Now> {
     if taken {
         return Err(Now::Never(Why::SlugTaken));
     }
-    Ok(Now::Do(Step { command, in_place_of: Some(id) }))
+    Ok(Now::Do(Box::new(Step { command, in_place_of: Some(id) })))
 }
 
 /// A member that did not change, or is so again, is left out; one that was changed again stops.

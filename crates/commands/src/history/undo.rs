@@ -108,7 +108,7 @@ impl Undo {
         let (mut steps, mut never, mut moot) = (Vec::new(), Vec::new(), Vec::new());
         for undone in self.inverses.iter().rev() {
             match present.step(&undone.inverse) {
-                Now::Do(step) => steps.push((undone, step)),
+                Now::Do(step) => steps.push((undone, *step)),
                 Now::Moot(why) => moot.push(undone.reason(why)),
                 Now::Never(why) => never.push(undone.reason(why)),
             }

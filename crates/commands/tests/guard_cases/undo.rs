@@ -1,5 +1,11 @@
 //! Undoing is no way around a guard: each case has the same command by somebody who may as its control. What it
 //! does restore stands in `undo_restores`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a mistake in a case's own data should stop it at once"
+)]
 
 use crate::{say::*, world::*};
 use charter_commands::*;
