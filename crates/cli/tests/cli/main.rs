@@ -7,6 +7,7 @@
 )]
 
 mod as_of;
+mod audit;
 mod backups;
 mod changes;
 mod databases;

@@ -1,0 +1,78 @@
+//! Reading the tables with plain SQL, as `docs/tables.md` promises: each example there, on both databases.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+use charter_tests::{Caller, Database, Installation, Server, on_both_databases};
+use serde_json::{Value, json};
+
+const DOCUMENT: &str = include_str!("../../docs/tables.md");
+
+/// The examples of the document.
+fn examples() -> Vec<&'static str> {
+    DOCUMENT.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap().trim()).collect()
+}
+
+/// Something of everything the examples ask for.
+async fn furnish(admin: &Caller) {
+    let key = |action: &str| {
+        let key = format!("minecraft.server.{action}");
+        json!({"key": key, "description": action, "object_types": ["server"]})
+    };
+    let catalog = json!({
+        "permissions": ["read", "create", "manage", "restart"].map(key),
+        "object_types": [{"name": "server", "read": "minecraft.server.read", "create": "minecraft.server.create",
+                          "manage": "minecraft.server.manage", "aliases": {}}],
+    });
+    admin.put("/api/v1/catalog/minecraft", &catalog).await.unwrap().expect(200).unwrap();
+    let post = async |path: &str, body: Value| {
+        admin.post(&format!("/api/v1{path}"), &body).await.unwrap().expect(201).unwrap();
+    };
+    post("/users", json!({"kind": "person", "username": "bob"})).await;
+    post("/groups", json!({"slug": "crew", "name": "Crew"})).await;
+    let joined = admin.request(reqwest::Method::PUT, "/api/v1/groups/crew/members/bob");
+    admin.send(joined).await.unwrap().expect(204).unwrap();
+    post("/objects", json!({"type": "server", "name": "One", "external_id": "s1"})).await;
+    let grant = |subject: &str| {
+        json!({"subject": subject, "permissions": ["minecraft.server.restart"], "scope": "server:s1",
+               "expires_at": "2999-01-01T00:00:00Z"})
+    };
+    post("/grants", grant("group:crew")).await;
+    post("/grants", grant("user:bob")).await;
+}
+
+async fn every_example_of_the_document_answers(installation: Installation) {
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    furnish(&admin).await;
+    // An answer from the tables is at least as new as what was just done, or is none.
+    let told = admin.get("/api/v1/audit?subject=group:crew&type=grant").await.unwrap().expect(200).unwrap();
+    assert_eq!(told.body.pointer("/items/0/type"), Some(&json!("grant.issued")));
+    assert_eq!(examples().len(), 6);
+    for example in examples() {
+        let rows = match installation.kind() {
+            Database::Sqlite => rows_in_file(&installation, example).await,
+            Database::Postgres => rows_in_database(&installation, example).await,
+        };
+        assert!(rows > 0, "nothing is found by\n{example}");
+    }
+    server.stop().unwrap();
+}
+
+async fn rows_in_file(installation: &Installation, example: &'static str) -> usize {
+    use sqlx::Connection as _;
+    let file = installation.data(0).join("tables.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file).read_only(true);
+    let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    let rows = sqlx::query(example).fetch_all(&mut connection).await;
+    rows.unwrap_or_else(|error| panic!("{error}\n{example}")).len()
+}
+
+async fn rows_in_database(installation: &Installation, example: &'static str) -> usize {
+    use sqlx::Connection as _;
+    let url = installation.database().unwrap().superuser_url();
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    sqlx::query("SET search_path TO tables").execute(&mut connection).await.unwrap();
+    let rows = sqlx::query(example).fetch_all(&mut connection).await;
+    rows.unwrap_or_else(|error| panic!("{error}\n{example}")).len()
+}
+
+on_both_databases!(every_example_of_the_document_answers);
