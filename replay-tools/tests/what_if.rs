@@ -1,5 +1,5 @@
 //! Two versions compared, and commands simulated, from a log alone.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_commands::Code;
 use charter_events::{Offset, Scope, Timestamp};

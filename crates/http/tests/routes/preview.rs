@@ -111,10 +111,8 @@ async fn agrees(api: &Api, secret: &str, method: &str, path: &str, body: Value) 
     made.body
 }
 
-#[tokio::test]
-async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
-    let api = Api::furnished().await;
-    let admin = api.admin.clone();
+/// Changes that an administrator makes one after the other: method, path, its route where that is another, body.
+fn changes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let mut more = catalog();
     more["permissions"]
         .as_array_mut()
@@ -122,10 +120,7 @@ async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
         .push(json!({"key": "minecraft.server.stop", "description": "Stop", "object_types": ["server"]}));
     let server =
         |name: &str| json!({"type": "server", "name": name, "external_id": name, "parent": "folder:eu"});
-    let new_password = "another horse battery";
-    let mut seen = BTreeSet::new();
-    let mut note = |method: &str, path: &str| seen.insert((method.to_owned(), path.to_owned()));
-    for (method, path, row, body) in [
+    vec![
         ("POST", "/users", "", json!({"username": "alice", "password": PASSWORD})),
         ("POST", "/users", "", json!({"username": "robot", "kind": "service"})),
         ("PATCH", "/users/alice", "/users/{id}", json!({"display_name": "Alice"})),
@@ -172,7 +167,17 @@ async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
         ("DELETE", "/groups/crew/members/alice", "/groups/{id}/members/{user}", Value::Null),
         ("DELETE", "/groups/crew", "/groups/{id}", Value::Null),
         ("DELETE", "/roles/ops", "/roles/{id}", Value::Null),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
+    let api = Api::furnished().await;
+    let admin = api.admin.clone();
+    let new_password = "another horse battery";
+    let mut seen = BTreeSet::new();
+    let mut note = |method: &str, path: &str| seen.insert((method.to_owned(), path.to_owned()));
+    for (method, path, row, body) in changes() {
         agrees(&api, &admin, method, path, body).await;
         note(method, if row.is_empty() { path } else { row });
     }
@@ -207,12 +212,15 @@ async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
     note("POST", "/setup");
     let missing: Vec<_> = ACCESS_TABLE
         .iter()
-        .filter(|row| row.writes)
+        .filter(|row| row.writes && !ELSEWHERE.contains(&row.path))
         .map(|row| (row.method.to_owned(), row.path.trim_start_matches("/api/v1").to_owned()))
         .filter(|row| !seen.contains(row))
         .collect();
     assert!(missing.is_empty(), "changes that were not previewed: {missing:?}");
 }
+
+/// Previewed where what it takes is at hand: a projection that has stopped.
+const ELSEWHERE: [&str; 1] = ["/api/v1/projections/{name}/skip"];
 
 #[tokio::test]
 async fn a_refusal_is_the_changes_own_and_leaves_nothing_behind() {

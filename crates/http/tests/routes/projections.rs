@@ -2,7 +2,7 @@
 
 use crate::support::{Api, Reply};
 use charter_control::Config;
-use charter_events::Event;
+use charter_events::{Event, Offset};
 use charter_policy::Policy;
 use charter_tables::{Changes, Column, Kind, Poison, Projection, Recorded, Spec, TableSpec, Value as Cell};
 use serde_json::{Value, json};
@@ -154,6 +154,12 @@ async fn a_projection_that_stopped_is_seen_everywhere_and_goes_on_for_a_reason()
     skip(0, Some("broken")).await.refused(422, "unknown_offset");
     skip(at + 1_000, Some("broken")).await.refused(422, "unknown_offset");
     skip(at - 1, Some("broken")).await.refused(409, "not_stopped_there");
+    let asked = json!({"method": "POST", "path": "/api/v1/projections/groups/skip", "body": {"offset": at}});
+    let preview =
+        api.call("POST", "/commands/preview").by(&api.admin).header("x-reason", "broken").json(&asked);
+    let previewed = preview.send().await.ok(200);
+    assert_eq!(previewed.texts("events", "type"), ["operations.projection_skipped"]);
+    assert!(!api.control.policy().is_skipped("groups", Offset::new(at).unwrap()), "only previewed");
     skip(at, Some("broken")).await.ok(200);
     until(&api, "/projections", |reply| {
         reply.body["items"][0]["status"] == "following" && reply.body["items"][0]["behind"] == 0
