@@ -6,7 +6,7 @@ use super::{
     targets::{self, BUILD, REBUILD, ROLLBACK, SWITCH, newest, previous},
 };
 use crate::{
-    control::Control,
+    control::{Control, Inner},
     error::CommandError,
     following::in_time,
     operations::OperationError,
@@ -15,8 +15,9 @@ use crate::{
 use charter_commands::SkipEvent;
 use charter_events::{Offset, PermissionKey, Scope, UserId};
 use charter_policy::{AccessControl as _, AccessError, Caller};
-use charter_store::{Generation, Operation, OperationState, StoreError};
+use charter_store::{Generation, Operation, OperationState, StoreError, causes};
 use charter_tables::Projection;
+use std::sync::Arc;
 
 /// What it takes to rebuild a projection.
 const REBUILDS: &str = "core.projection.rebuild";
@@ -233,6 +234,53 @@ impl Control {
         let generations =
             in_time(inner.config.store_wait, "asking how far the tables are", generations).await?;
         Ok((generations, self.operations().await?))
+    }
+}
+
+impl Inner {
+    /// Begins a new generation and the operation that builds it.
+    pub(super) async fn begin_build(
+        self: &Arc<Self>,
+        projection: &'static dyn Projection,
+        kind: &str,
+        asked_by: Option<UserId>,
+    ) -> Result<Operation, OperationError> {
+        let spec = projection.spec();
+        // Whoever is refused anyway need not have tables made.
+        let last = self.store.operations().await?;
+        let running = targets::newest(&last, spec.name).filter(|last| last.state == OperationState::Running);
+        if let Some(running) = running {
+            return Err(OperationError::Running { id: running.id });
+        }
+        let number = self.store.create_generation(spec, self.time()).await?;
+        let begun = self.begin_on(spec.name, kind, number, asked_by).await;
+        let needless = match &begun {
+            Err(_) => vec![number],
+            Ok(_) => {
+                let (all, operations) = (self.store.generations().await?, self.store.operations().await?);
+                targets::given_up(&all, &operations, spec.name)
+            }
+        };
+        let needless = needless.into_iter().filter(|one| begun.is_err() || *one != number);
+        for number in needless {
+            if let Err(error) = self.store.drop_generation(spec.name, number).await {
+                let projection = spec.name;
+                tracing::warn!(projection, number, error = %causes(&error), "needless tables are left over");
+            }
+        }
+        begun
+    }
+
+    /// Begins an operation on a generation, unless one on the projection goes on.
+    pub(super) async fn begin_on(
+        self: &Arc<Self>,
+        name: &str,
+        kind: &str,
+        number: u32,
+        asked_by: Option<UserId>,
+    ) -> Result<Operation, OperationError> {
+        let same = |other: &Operation| targets::of(other).is_some_and(|(projection, _)| projection == name);
+        self.begin(kind, &targets::target(name, number), asked_by, same).await
     }
 }
 

@@ -1,23 +1,15 @@
 //! How an operation on a generation comes along: it is filled, compared with the one that is read, indexed, read in its
-//! place, and recorded. Each step is found again from what the store keeps, so that another server, or this one after a
+//! place, and recorded ([`super::finish`]). Each step is found again from what the store keeps, so that another server, or this one after a
 //! crash, goes on where it stopped.
 
 use super::{
     line::{Member, WorkError},
-    targets::{self, BUILD, REBUILD, ROLLBACK, SWITCH, active},
+    targets::{self, BUILD, ROLLBACK, active},
     worker::Worker,
 };
-use crate::{
-    control::{Control, Inner},
-    error::CommandError,
-    operations::{OperationError, shortened},
-    published::State,
-    request::{Request, RequestMeta},
-};
-use charter_commands::RecordRebuild;
-use charter_events::{Hash, Offset, ProjectionRebuilt, UserId, Via};
-use charter_policy::Caller;
-use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target, causes};
+use crate::{error::CommandError, operations::shortened, published::State};
+use charter_events::{Hash, Offset};
+use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target};
 use charter_tables::{Projection, RowsDigest};
 use std::{
     sync::Arc,
@@ -31,8 +23,6 @@ const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
 /// they were not.
 const STILL_MIN: Duration = Duration::from_millis(50);
 const STILL_MAX: Duration = Duration::from_secs(3);
-/// How soon it is tried again to record a rebuild.
-const RECORD_AGAIN: Duration = Duration::from_secs(1);
 
 type Digests = Result<Vec<(Checkpoint, RowsDigest)>, StoreError>;
 
@@ -62,85 +52,39 @@ impl Phase {
 /// What was found out about a generation.
 #[derive(Clone, Copy)]
 pub(super) struct Compared {
-    up_to: Offset,
-    digest: Hash,
+    pub(super) up_to: Offset,
+    pub(super) digest: Hash,
 }
 
 /// An operation on its way.
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) phase: Phase,
-    compared: Option<Compared>,
+    pub(super) compared: Option<Compared>,
     attempts: u32,
     told: Option<Instant>,
-    wait_until: Option<Instant>,
+    /// It is not tried again to record it before then.
+    pub(super) wait_until: Option<Instant>,
 }
 
 /// An operation, and the generation it is about.
-struct About {
-    operation: Operation,
+pub(super) struct About {
+    pub(super) operation: Operation,
     projection: &'static dyn Projection,
-    generation: Generation,
+    pub(super) generation: Generation,
 }
 
 impl About {
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         self.projection.spec().name
     }
 
-    const fn number(&self) -> u32 {
+    pub(super) const fn number(&self) -> u32 {
         self.generation.number
     }
 
-    fn target(&self) -> Target {
+    pub(super) fn target(&self) -> Target {
         Member { projection: self.projection, number: self.number() }.target()
-    }
-}
-
-impl Inner {
-    /// Begins a new generation and the operation that builds it.
-    pub(super) async fn begin_build(
-        self: &Arc<Self>,
-        projection: &'static dyn Projection,
-        kind: &str,
-        asked_by: Option<UserId>,
-    ) -> Result<Operation, OperationError> {
-        let spec = projection.spec();
-        // Whoever is refused anyway need not have tables made.
-        let last = self.store.operations().await?;
-        let running = targets::newest(&last, spec.name).filter(|last| last.state == OperationState::Running);
-        if let Some(running) = running {
-            return Err(OperationError::Running { id: running.id });
-        }
-        let number = self.store.create_generation(spec, self.time()).await?;
-        let begun = self.begin_on(spec.name, kind, number, asked_by).await;
-        let needless = match &begun {
-            Err(_) => vec![number],
-            Ok(_) => {
-                let (all, operations) = (self.store.generations().await?, self.store.operations().await?);
-                targets::given_up(&all, &operations, spec.name)
-            }
-        };
-        let needless = needless.into_iter().filter(|one| begun.is_err() || *one != number);
-        for number in needless {
-            if let Err(error) = self.store.drop_generation(spec.name, number).await {
-                let projection = spec.name;
-                tracing::warn!(projection, number, error = %causes(&error), "needless tables are left over");
-            }
-        }
-        begun
-    }
-
-    /// Begins an operation on a generation, unless one on the projection goes on.
-    pub(super) async fn begin_on(
-        self: &Arc<Self>,
-        name: &str,
-        kind: &str,
-        number: u32,
-        asked_by: Option<UserId>,
-    ) -> Result<Operation, OperationError> {
-        let same = |other: &Operation| targets::of(other).is_some_and(|(projection, _)| projection == name);
-        self.begin(kind, &targets::target(name, number), asked_by, same).await
     }
 }
 
@@ -333,78 +277,8 @@ impl Worker {
         }
     }
 
-    /// The generation is read: what is left is to record it, and to remove what nobody needs.
-    async fn complete(&mut self, about: About) -> Result<(), WorkError> {
-        let id = about.operation.id;
-        let replaced = self.generations.iter().any(|one| one.projection == about.name() && !one.active);
-        let recorded = [REBUILD, SWITCH].contains(&about.operation.kind.as_str())
-            && (replaced || about.operation.asked_by.is_some());
-        if recorded && !self.is_recorded(&about).await? {
-            return Ok(());
-        }
-        self.remove_needless(&about).await?;
-        let at = about.generation.checkpoint.offset;
-        let detail = format!("generation {} is read from offset {at} on", about.number());
-        self.works.remove(&id);
-        self.end(&about.operation, OperationState::Done, &detail).await
-    }
-
-    /// Records the rebuild, once however often it is tried; tells whether it is done.
-    async fn is_recorded(&mut self, about: &About) -> Result<bool, WorkError> {
-        let id = about.operation.id;
-        let work = self.works.entry(id).or_default();
-        match std::mem::take(&mut work.phase) {
-            Phase::Recording(task) if !task.is_finished() => {
-                work.phase = Phase::Recording(task);
-                Ok(false)
-            }
-            Phase::Recording(task) => match task.await {
-                Ok(Ok(())) => Ok(true),
-                Ok(Err(error)) => {
-                    work.wait_until = Some(Instant::now() + RECORD_AGAIN);
-                    let at = about.generation.checkpoint.offset;
-                    let detail = shortened(&format!("it is read; to be recorded: {error}"));
-                    self.tell(about, at, at, &detail).await.map(|()| false)
-                }
-                Err(_) => Err(WorkError::Panicked),
-            },
-            _ if work.wait_until.is_some_and(|until| Instant::now() < until) => Ok(false),
-            _ => {
-                let compared = match work.compared {
-                    Some(compared) => compared,
-                    // It was compared before a crash.
-                    None => self.digest_of(about).await?,
-                };
-                let record = record(Arc::clone(&self.inner), about, compared)?;
-                let task = self.beside(record);
-                self.phase(id, Phase::Recording(task));
-                Ok(false)
-            }
-        }
-    }
-
-    async fn digest_of(&self, about: &About) -> Result<Compared, WorkError> {
-        let digests = self.inner.store.digest_rows(&[about.target()]).await?;
-        let found = digests.first().map(|(at, digest)| (at.offset, Hash::new(digest.finish())));
-        let (up_to, digest) = found.unwrap_or_default();
-        Ok(Compared { up_to, digest })
-    }
-
-    /// All generations but the one that is read and the one that was read before it go.
-    async fn remove_needless(&mut self, about: &About) -> Result<(), WorkError> {
-        let previous =
-            targets::previous(&self.generations, &self.operations, about.name()).map(|one| one.number);
-        let goes =
-            |one: &&Generation| one.projection == about.name() && !one.active && Some(one.number) != previous;
-        for one in self.generations.iter().filter(goes) {
-            self.inner.store.drop_generation(about.name(), one.number).await?;
-        }
-        self.look_again();
-        Ok(())
-    }
-
     /// Does something that takes long while the lines go on; whoever waits is woken when it is done.
-    fn beside<T: Send + 'static>(
+    pub(super) fn beside<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> AbortOnDropHandle<T> {
@@ -421,7 +295,7 @@ impl Worker {
         self.end(operation, OperationState::Failed, why).await
     }
 
-    async fn end(
+    pub(super) async fn end(
         &mut self,
         operation: &Operation,
         state: OperationState,
@@ -446,7 +320,13 @@ impl Worker {
     }
 
     /// Writes down how far an operation is, now and then.
-    async fn tell(&mut self, about: &About, at: Offset, of: Offset, detail: &str) -> Result<(), WorkError> {
+    pub(super) async fn tell(
+        &mut self,
+        about: &About,
+        at: Offset,
+        of: Offset,
+        detail: &str,
+    ) -> Result<(), WorkError> {
         let work = self.works.entry(about.operation.id).or_default();
         if work.told.is_some_and(|told| told.elapsed() < PROGRESS_APART_MIN) {
             return Ok(());
@@ -463,31 +343,6 @@ impl Worker {
         self.operations.iter_mut().filter(|one| one.id == told.id).for_each(|one| *one = told.clone());
         Ok(())
     }
-}
-
-/// What records that a generation was rebuilt and is read. The operation's id makes repeating it harmless.
-fn record(
-    inner: Arc<Inner>,
-    about: &About,
-    compared: Compared,
-) -> Result<impl Future<Output = Result<(), CommandError>> + use<>, WorkError> {
-    let rebuilt = ProjectionRebuilt {
-        projection: about.name().parse().map_err(|_| StoreError::Refused(about.name().to_owned()))?,
-        version: about.generation.version,
-        generation: about.number(),
-        up_to: compared.up_to,
-        digest: compared.digest,
-        asked_by: about.operation.asked_by.map(UserId::new),
-    };
-    let id = about.operation.id;
-    let mut hash = [0; 32];
-    hash.iter_mut().zip(id.as_bytes()).for_each(|(to, from)| *to = *from);
-    let meta = RequestMeta {
-        idempotency: Some((format!("rebuilt:{id}"), Hash::new(hash))),
-        ..RequestMeta::new(Via::System)
-    };
-    let request = Request::new(Caller::System, RecordRebuild { rebuilt }.into(), meta);
-    Ok(async move { Control { inner }.submit(request).await.map(|_| ()) })
 }
 
 /// What a task came to.
