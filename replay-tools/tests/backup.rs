@@ -1,5 +1,5 @@
 //! A backup is one file that is whole or refused, holds no user's key, and is restored into an empty store all at once.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_events::{
     CredentialPasswordChanged, Event, GroupCreated, LogId, Offset, StoredEvent, Timestamp, UserErased, UserId,

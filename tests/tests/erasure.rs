@@ -1,7 +1,7 @@
 //! Somebody is deleted, called back, deleted again and erased by the clock; then his names are nowhere: not in any
 //! answer, past or present, not in what servers printed, not in a file of the database, of its backups, exports and
 //! snapshots, not in the stream. Neither is his key. What is left still verifies.
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use base64::{Engine, engine::general_purpose};
 use charter_events::{Timestamp, UserId};
