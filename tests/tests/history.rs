@@ -97,7 +97,6 @@ async fn rebuilt_equal_live(seed: u64, store: Arc<dyn Store>) {
     for projection in PROJECTIONS {
         let fresh = MemoryStore::new(head.log_id);
         let rebuilt = rebuild(store.as_ref(), &fresh, *projection, head.recorded_at, |_| ()).await.unwrap();
-        println!("seed {seed}: {} has {} rows at {}", rebuilt.projection, rebuilt.rows, rebuilt.up_to);
         assert_eq!(rebuilt.compared, Compared::Equal, "seed {seed}: {}", rebuilt.projection);
         assert_eq!(rebuilt.up_to, head.offset);
         assert!(rebuilt.rows > 20, "seed {seed}: {} has {} rows", rebuilt.projection, rebuilt.rows);

@@ -1,6 +1,6 @@
 //! Logs in forms that others read, and tables built anew: every event of long random histories, and every example of
 //! an event.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod cloudevents;
 mod ocsf;
