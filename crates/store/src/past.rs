@@ -51,8 +51,8 @@ impl fmt::Display for AsOf {
 pub struct Version {
     /// The log's end then: the last event of a command.
     pub head: Head,
-    /// The moment to judge at, so that what had expired then counts as expired: the one asked for, else the one at which
-    /// the event was recorded.
+    /// The moment to judge at, so that what had expired then counts as expired: the one asked for, else the one at
+    /// which the event was recorded.
     pub now: Timestamp,
 }
 

@@ -28,6 +28,8 @@ type Outcome = Result<Arc<State>, Arc<LoadError>>;
 pub(crate) struct Pasts {
     shelf: Mutex<Shelf>,
     room: Semaphore,
+    #[cfg(test)]
+    begun: std::sync::atomic::AtomicUsize,
 }
 
 struct Shelf {
@@ -39,7 +41,18 @@ impl Pasts {
     /// At most so many states are kept.
     pub(crate) fn new(states_max: usize) -> Self {
         let shelf = Shelf { kept: Kept::new(states_max), on_their_way: HashMap::new() };
-        Self { shelf: Mutex::new(shelf), room: Semaphore::new(FOLDS_AT_ONCE_MAX) }
+        Self {
+            shelf: Mutex::new(shelf),
+            room: Semaphore::new(FOLDS_AT_ONCE_MAX),
+            #[cfg(test)]
+            begun: std::sync::atomic::AtomicUsize::new(0),
+        }
+    }
+
+    /// How many states were folded, or begun to be.
+    #[cfg(test)]
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(std::sync::atomic::Ordering::SeqCst)
     }
 
     /// Lets go the states nobody asked for lately.
@@ -150,6 +163,8 @@ async fn run(entry: Entry, head: Head, tell: watch::Sender<Option<Outcome>>) {
 }
 
 async fn fold(inner: &Inner, head: Head) -> Result<Arc<State>, LoadError> {
+    #[cfg(test)]
+    inner.pasts.begun.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     let store = inner.store.as_ref();
     let near = inner.pasts.shelf().kept.before(head.offset);
     if let Some(near) = near

@@ -14,7 +14,7 @@ use charter_store::{
 use charter_tables::{Changes, RowsDigest, Spec};
 use std::{
     sync::{
-        Arc, RwLock,
+        Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -34,7 +34,7 @@ pub(super) struct Bent {
     /// How often listening fails, and then what is heard breaks off, before it works; none: nothing is ever heard.
     deaf_rounds: Option<Arc<AtomicUsize>>,
     holds_pages: Arc<AtomicBool>,
-    pages: Arc<AtomicUsize>,
+    pages: Arc<Mutex<Vec<Offset>>>,
     /// Whether every server that asks for the lead has it.
     all_lead: bool,
 }
@@ -90,9 +90,9 @@ impl Bent {
         self.holds_pages.store(holds, Ordering::SeqCst);
     }
 
-    /// How many pages of events were asked for.
-    pub(super) fn pages(&self) -> usize {
-        self.pages.load(Ordering::SeqCst)
+    /// After which offsets pages of events were asked for since this was asked last.
+    pub(super) fn take_pages(&self) -> Vec<Offset> {
+        std::mem::take(&mut *self.pages.lock().unwrap())
     }
 
     /// From now on it is another log.
@@ -123,7 +123,7 @@ impl LogStore for Bent {
 
     async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
         if limit > 1 {
-            self.pages.fetch_add(1, Ordering::SeqCst);
+            self.pages.lock().unwrap().push(after);
             while self.holds_pages.load(Ordering::SeqCst) {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }

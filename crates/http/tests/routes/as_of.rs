@@ -217,7 +217,10 @@ async fn a_cursor_belongs_to_its_version() {
     let page = |as_of: u64| format!("/grants?limit=1&as_of={as_of}&cursor={next}");
     api.admin("GET", &page(held), Value::Null).await.ok(200);
     api.admin("GET", &page(revoked), Value::Null).await.refused(400, "invalid_cursor");
-    let who = |cursor: Value| json!({"permission": "minecraft.server.restart", "object": "server:s1", "limit": 1, "cursor": cursor});
+    let who = |cursor: Value| {
+        let permission = "minecraft.server.restart";
+        json!({"permission": permission, "object": "server:s1", "limit": 1, "cursor": cursor})
+    };
     let path = |as_of: u64| format!("/who-can?as_of={as_of}");
     let first = api.admin("POST", &path(held), who(Value::Null)).await.ok(200);
     let next = who(first.body["next"].clone());

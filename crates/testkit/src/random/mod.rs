@@ -71,8 +71,8 @@ impl History {
         make::history(seed, make::Size::Crowded)
     }
 
-    /// A long history of a seed: so many commands over weeks, in which users, groups, roles, objects and grants come and
-    /// go, and grants begin and end as time passes.
+    /// A long history of a seed: so many commands over weeks, in which users, groups, roles, objects and grants come
+    /// and go, and grants begin and end as time passes.
     pub fn long(seed: u64, commands: usize) -> Self {
         long::history(seed, commands)
     }

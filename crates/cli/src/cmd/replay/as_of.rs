@@ -209,7 +209,10 @@ fn effective(app: &App, past: &Past, user: UserId, scope: Scope) -> Outcome {
 
 fn holders(app: &App, past: &Past, key: &PermissionKey, scope: Scope) -> Outcome {
     let found = past.policy.who_can(key, scope, past.version.now, Page::ALL);
-    let row = |holder: &charter_policy::Holder| json!({"user": holder.user, "because": because(holder.how.because), "grants": holder.how.grants});
+    let row = |holder: &charter_policy::Holder| {
+        let (why, grants) = (because(holder.how.because), &holder.how.grants);
+        json!({"user": holder.user, "because": why, "grants": grants})
+    };
     app.out.rows(&HOLDER, &found.users.iter().map(row).collect::<Vec<_>>())?;
     Ok(Exit::Done)
 }
