@@ -40,7 +40,8 @@ fn nobody_gains_what_neither_he_nor_the_actor_held() {
     }
 }
 
-/// Plays so many worlds: how many commands were asked for, accepted, and undid others, or the first gain that nothing justifies.
+/// Plays so many worlds: how many commands were asked for, accepted, and undid others, or the first gain that nothing
+/// justifies.
 pub(crate) fn played(worlds: u64) -> Result<(usize, usize, usize), String> {
     let (mut asked, mut accepted, mut undone) = (0_usize, 0_usize, 0_usize);
     for seed in 0..worlds {

@@ -194,7 +194,8 @@ cases! {
 
     fn an_event_about_what_nobody_knew_is_not_undone() {
         let w = readers(|h| h);
-        let happened = |event: Event| Happened { before: w.policy.clone(), first: w.policy.version(), events: vec![event] };
+        let (before, first) = (w.policy.clone(), w.policy.version());
+        let happened = |event: Event| Happened { before: before.clone(), first, events: vec![event] };
         assert_eq!(happened(GrantRevoked { grant: ids::grant("none") }.into()).never(), [Why::Gone]);
         let moved = ObjectTransferred { object: server("none"), owner: user("c") };
         assert_eq!(happened(moved.into()).never(), [Why::Gone]);
