@@ -127,7 +127,8 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Whether the changes this verb makes are all changes of the server's that it sends, so that they can be previewed.
+    /// Whether the changes this verb makes are all changes of the server's that it sends, so that they can be
+    /// previewed.
     const fn can_be_previewed(&self) -> bool {
         matches!(
             self,

@@ -29,8 +29,8 @@ pub struct SimulatedLine {
 #[serde(tag = "command", deny_unknown_fields)]
 #[expect(missing_docs, reason = "each member is documented at its command")]
 pub enum SimulatedCommand {
-    /// [`IssueGrant`]: of a role or of literal keys; `subject` is `user:<id>` or `group:<id or slug>`, `scope` an object
-    /// or `global`.
+    /// [`IssueGrant`]: of a role or of literal keys; `subject` is `user:<id>` or `group:<id or slug>`, `scope` an
+    /// object or `global`.
     #[serde(rename = "grant.issue")]
     IssueGrant {
         subject: String,

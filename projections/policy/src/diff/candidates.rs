@@ -1,9 +1,9 @@
 //! Which answers are worth comparing: from what differs to the users, keys and places it can matter for.
 //!
 //! A superset, found without asking the walk. Why nothing is missed: a decision reads whether the user is active, his
-//! groups, the key's row, the chain of the place, and the entries on it and the administrators' that are addressed to him
-//! and give the key. If it differs, one of these does, and for each that does the entries behind it are followed, on the
-//! side where they count.
+//! groups, the key's row, the chain of the place, and the entries on it and the administrators' that are addressed to
+//! him and give the key. If it differs, one of these does, and for each that does the entries behind it are followed,
+//! on the side where they count.
 
 use super::{
     Budget, DiffBound, Of, Only, Sides,

@@ -96,8 +96,8 @@ pub struct DiffRow {
 /// What changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diff {
-    /// In order of the users' creation, then of place (everywhere, platform-wide, objects in order of creation), then of
-    /// key.
+    /// In order of the users' creation, then of place (everywhere, platform-wide, objects in order of creation), then
+    /// of key.
     pub rows: Vec<DiffRow>,
     /// Why there may be more than these; none: this is all of it.
     pub ended_by: Option<DiffBound>,

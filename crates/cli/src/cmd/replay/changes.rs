@@ -89,7 +89,10 @@ pub(super) async fn differing(app: &App, args: DiffArgs) -> Outcome {
         return Err(Failure::error(what).hint("narrow it by `--user`, `--object` or `--permission`"));
     }
     let told = told(&from.policy, &to.policy, &diff);
-    let end = |past: &Past| json!({"policy_version": past.version.head.offset, "at": past.version.now, "hash": past.version.head.hash});
+    let end = |past: &Past| {
+        let head = past.version.head;
+        json!({"policy_version": head.offset, "at": past.version.now, "hash": head.hash})
+    };
     if is_for_people(app) {
         changes::show(app, &told)?;
         app.out.note(&format!(
@@ -239,8 +242,9 @@ fn line(line: &charter_replay_tools::simulate::Simulated) -> Outcome<Value> {
             ("events", Value::from(events.collect::<Outcome<Vec<Value>>>()?))
         }
         Err(refusal) => {
-            let refusal = json!({"code": refusal.code.as_str(), "field": refusal.field, "detail": refusal.detail, "missing": refusal.missing});
-            ("refused", refusal)
+            let code = refusal.code.as_str();
+            let (field, detail, missing) = (&refusal.field, &refusal.detail, &refusal.missing);
+            ("refused", json!({"code": code, "field": field, "detail": detail, "missing": missing}))
         }
     };
     if let Some(members) = value.as_object_mut() {
