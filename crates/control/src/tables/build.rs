@@ -1,6 +1,6 @@
 //! How an operation on a generation comes along: it is filled, compared with the one that is read, indexed, read in its
-//! place, and recorded ([`super::finish`]). Each step is found again from what the store keeps, so that another server, or this one after a
-//! crash, goes on where it stopped.
+//! place, and recorded ([`super::finish`]). Each step is found again from what the store keeps, so that another
+//! server, or this one after a crash, goes on where it stopped.
 
 use super::{
     line::{Member, WorkError},

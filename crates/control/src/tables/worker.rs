@@ -243,8 +243,8 @@ impl Worker {
         Ok(())
     }
 
-    /// What was made from another history, such as that before a restore, is not gone on with. If it is read it is built
-    /// anew, else it goes.
+    /// What was made from another history, such as that before a restore, is not gone on with. If it is read it is
+    /// built anew, else it goes.
     async fn set_aside(&mut self, member: Member, from: Checkpoint) -> Result<(), WorkError> {
         let (projection, generation) = (member.projection.spec().name, member.number);
         tracing::error!(projection, generation, offset = %from.offset, "tables were made from another history");

@@ -15,8 +15,8 @@ pub struct Projection {
     pub about: String,
     /// The version of its tables this server makes.
     pub version: u32,
-    /// `following`; `stopped` at an event it can't take; `not_built`: there is nothing to read yet; `other_version`: what
-    /// is read was made by another build.
+    /// `following`; `stopped` at an event it can't take; `not_built`: there is nothing to read yet; `other_version`:
+    /// what is read was made by another build.
     pub status: String,
     /// How many events what is read lacks.
     pub behind: u64,

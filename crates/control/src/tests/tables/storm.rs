@@ -1,5 +1,5 @@
-//! Everything at once: commands at full rate while tables are rebuilt, stopped, gone on with, switched, rolled back, and
-//! their server ended, at random moments. Whoever reads them never sees a mixture, nor older ones than before.
+//! Everything at once: commands at full rate while tables are rebuilt, stopped, gone on with, switched, rolled back,
+//! and their server ended, at random moments. Whoever reads them never sees a mixture, nor older ones than before.
 
 use super::{
     rebuild::{make, with_groups},
