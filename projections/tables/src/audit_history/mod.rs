@@ -6,6 +6,7 @@
 mod access;
 mod entry;
 mod objects;
+mod operations;
 mod people;
 mod tables;
 
@@ -93,25 +94,9 @@ fn told<'a>(entry: Entry<'a>, event: &Event) -> Result<Entry<'a>, Poison> {
             .was("session", e.session.to_string())
             .was("expires_at", e.expires_at.to_string()),
         Event::CredentialSessionsEnded(e) => entry.user(e.user),
-        Event::ProjectionRebuilt(e) => entry
-            .is("projection", e.projection.as_str())
-            .is("version", e.version)
-            .is("generation", e.generation)
-            .is("up_to", e.up_to.get())
-            .is("digest", e.digest.to_string())
-            .maybe_is("asked_by", e.asked_by.map(|user| user.to_string()))
-            .word(e.projection.as_str()),
-        Event::ProjectionSkipped(e) => entry
-            .is("projection", e.projection.as_str())
-            .is("skipped", e.skipped.get())
-            .word(e.projection.as_str()),
-        Event::BackupTaken(e) => entry
-            .is("head", e.head.get())
-            .is("hash", e.hash.to_string())
-            .is("digest", e.digest.to_string())
-            .maybe_is("asked_by", e.asked_by.map(|user| user.to_string())),
-        Event::BackupRestored(e) => {
-            entry.is("head", e.head.get()).is("hash", e.hash.to_string()).is("digest", e.digest.to_string())
-        }
+        Event::ProjectionRebuilt(e) => entry.projection_rebuilt(e),
+        Event::ProjectionSkipped(e) => entry.projection_skipped(e),
+        Event::BackupTaken(e) => entry.backup_taken(e),
+        Event::BackupRestored(e) => entry.backup_restored(e),
     })
 }

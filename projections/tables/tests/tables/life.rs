@@ -12,16 +12,20 @@ use charter_testkit::{
 use std::collections::BTreeSet;
 
 /// Everything that can happen, in an order in which it could.
-pub fn whole_life() -> Vec<(EventMeta, Event)> {
-    let (anna, tom, job) = (ids::user("anna"), ids::user("tom"), ids::user("job"));
-    let owner = "owner:server:survival";
-    History::new()
+pub(crate) fn whole_life() -> Vec<(EventMeta, Event)> {
+    let begun = History::new()
         .keys(&["mc.server.read", "mc.server.create", "mc.server.manage", "mc.server.start"], &["any"])
         .object_type("mc", "server")
-        .event(UserRegistered { user: anna, kind: UserKind::Person, profile: profile("anna") })
+        .event(UserRegistered { user: ids::user("anna"), kind: UserKind::Person, profile: profile("anna") })
         .administrator("anna")
         .at("2026-02-01T08:00:00Z")
-        .by("anna")
+        .by("anna");
+    ends(things(people(begun))).into_events()
+}
+
+fn people(begun: History) -> History {
+    let (tom, job) = (ids::user("tom"), ids::user("job"));
+    begun
         .event(UserInvited { user: tom, kind: UserKind::Person, profile: profile("tom") })
         .event(UserRegistered { user: tom, kind: UserKind::Person, profile: profile("tom") })
         .event(UserProfileChanged {
@@ -45,6 +49,10 @@ pub fn whole_life() -> Vec<(EventMeta, Event)> {
             expires_at: at("2026-03-01T00:00:00Z"),
         })
         .event(CredentialSessionsEnded { user: tom })
+}
+
+fn things(begun: History) -> History {
+    begun
         .group("crew", ["tom"])
         .event(GroupRenamed { group: ids::group("crew"), name: ids::shown("The Crew") })
         .role("runner", "both", ["mc.server.start"])
@@ -71,11 +79,16 @@ pub fn whole_life() -> Vec<(EventMeta, Event)> {
         .event(GrantKeysRemoved { grant: ids::grant("two keys"), keys: vec![parsed("mc.server.start")] })
         .event(PermissionsDeprecated { namespace: parsed("mc"), keys: vec![parsed("mc.server.start")] })
         .event(PermissionsRemoved { namespace: parsed("mc"), keys: vec![parsed("mc.server.start")] })
+}
+
+fn ends(begun: History) -> History {
+    let (anna, tom) = (ids::user("anna"), ids::user("tom"));
+    begun
         .at("2026-02-11T00:00:00Z")
         .event(GrantExpired { grant: ids::grant("two keys") })
         .event(UserSuspended { user: tom })
         .event(UserReactivated { user: tom })
-        .transferred("server", "survival", owner, "anna")
+        .transferred("server", "survival", "owner:server:survival", "anna")
         .deleted("server", "survival", &["owner:server:survival:anna"])
         .event(ObjectTypesRemoved { namespace: parsed("mc"), types: vec![parsed("server")] })
         .revoked("crew runs")
@@ -102,7 +115,6 @@ pub fn whole_life() -> Vec<(EventMeta, Event)> {
             asked_by: None,
         })
         .event(BackupRestored { head: offset(41), hash: Hash::new([1; 32]), digest: Hash::new([2; 32]) })
-        .into_events()
 }
 
 fn offset(number: u64) -> Offset {

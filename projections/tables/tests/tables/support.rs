@@ -6,7 +6,7 @@ use charter_tables::{Changes, PROJECTIONS, Poison, Projection, Recorded, Row, Ro
 use std::collections::BTreeMap;
 
 /// An event as a log would hold it, a command of its own.
-pub fn stored(meta: &EventMeta, event: &Event) -> StoredEvent {
+pub(crate) fn stored(meta: &EventMeta, event: &Event) -> StoredEvent {
     let command = CommandMeta {
         command_id: CommandId::from_u128(u128::from(meta.offset.get())),
         actor: meta.actor.clone(),
@@ -30,9 +30,9 @@ pub fn stored(meta: &EventMeta, event: &Event) -> StoredEvent {
 }
 
 /// The tables of a projection: by place and key, the rows.
-pub type Tables = BTreeMap<(usize, Row), Row>;
+pub(crate) type Tables = BTreeMap<(usize, Row), Row>;
 
-pub fn make(tables: &mut Tables, changes: &Changes) {
+pub(crate) fn make(tables: &mut Tables, changes: &Changes) {
     for (table, key, row) in changes.iter() {
         match row {
             Some(row) => drop(tables.insert((table, key.clone()), row.clone())),
@@ -42,21 +42,21 @@ pub fn make(tables: &mut Tables, changes: &Changes) {
 }
 
 /// A history folded, and every projection's tables at its end.
-pub struct Folded {
-    pub policy: Policy,
-    pub tables: BTreeMap<&'static str, Tables>,
+pub(crate) struct Folded {
+    pub(crate) policy: Policy,
+    pub(crate) tables: BTreeMap<&'static str, Tables>,
 }
 
 impl Folded {
     /// The rows of a table, in order of their keys.
-    pub fn rows(&self, projection: &str, table: &str) -> Vec<Row> {
+    pub(crate) fn rows(&self, projection: &str, table: &str) -> Vec<Row> {
         let spec = charter_tables::projection(projection).unwrap().spec();
         let (place, _) = spec.table(table).unwrap();
         let tables = &self.tables[projection];
         tables.iter().filter(|((of, _), _)| *of == place).map(|(_, row)| row.clone()).collect()
     }
 
-    pub fn digest(&self, projection: &str) -> [u8; 32] {
+    pub(crate) fn digest(&self, projection: &str) -> [u8; 32] {
         let spec = charter_tables::projection(projection).unwrap().spec();
         let mut digest = RowsDigest::default();
         for ((place, _), row) in &self.tables[projection] {
@@ -67,7 +67,7 @@ impl Folded {
 }
 
 /// What a projection makes of one event.
-pub fn changes_of(
+pub(crate) fn changes_of(
     projection: &dyn Projection,
     before: &Policy,
     meta: &EventMeta,
@@ -80,7 +80,7 @@ pub fn changes_of(
 }
 
 /// Folds a history; changes are made after every `batch` events.
-pub fn fold(events: &[(EventMeta, Event)], batch: usize) -> Folded {
+pub(crate) fn fold(events: &[(EventMeta, Event)], batch: usize) -> Folded {
     let mut folded = Folded { policy: Policy::new(), tables: BTreeMap::new() };
     for projection in PROJECTIONS {
         folded.tables.insert(projection.spec().name, Tables::new());
