@@ -14,7 +14,7 @@ fn operation(number: u32) -> Operation {
         detail: "building 'x' 馬".into(),
         done: 0,
         total: 1_000,
-        asked_by: (number % 2 == 0).then(|| Uuid::from_u128(77)),
+        asked_by: number.is_multiple_of(2).then(|| Uuid::from_u128(77)),
         started_at: moment(i64::from(number)),
         updated_at: moment(i64::from(number)),
     }
