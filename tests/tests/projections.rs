@@ -215,7 +215,7 @@ async fn digests(of: &'static dyn Projection, store: &dyn Store) -> Vec<[u8; 32]
 }
 
 async fn rebuilds_at_full_rate_show_no_mixture_and_end_with_equal_rows(installation: Installation) {
-    assert!(GROUPS_MAX < TABLE_ROWS_MAX);
+    const { assert!(GROUPS_MAX < TABLE_ROWS_MAX) };
     let port = free_port().unwrap();
     let server = Server::start_nth(&installation, 0, port).await.unwrap();
     let admin = server.set_up().await.unwrap();
