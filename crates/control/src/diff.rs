@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// The most steps one comparison takes: about a second of one processor.
-pub const DIFF_STEPS_MAX: u64 = 4_000_000;
+pub const DIFF_STEPS_MAX: u64 = 10_000_000;
 /// How many comparisons run at once.
 const DIFFS_AT_ONCE_MAX: usize = 2;
 

@@ -14,6 +14,7 @@ use crate::{
 };
 use candidates::Finder;
 use charter_events::{PermissionKey, Scope, Timestamp, UserId};
+use rows::Told;
 
 /// Which answers are compared. What is absent does not narrow.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct DiffFilter {
 pub struct DiffBounds {
     /// The most rows.
     pub rows_max: usize,
-    /// The most steps: grants followed, members and places listed, answers compared.
+    /// The most steps: grants followed, members and places listed, answers compared, entries looked at for them.
     pub steps_max: u64,
 }
 
@@ -117,6 +118,20 @@ impl Policy {
         filter: &DiffFilter,
         bounds: DiffBounds,
     ) -> Diff {
+        self.diff_where(at_before, after, at_after, filter, bounds, &|_| true)
+    }
+
+    /// As [`diff`](Self::diff), but of the answers that changed only those are told, and count as rows, that `keep`
+    /// names. What it does not keep still costs steps.
+    pub fn diff_where(
+        &self,
+        at_before: Timestamp,
+        after: &Self,
+        at_after: Timestamp,
+        filter: &DiffFilter,
+        bounds: DiffBounds,
+        keep: &dyn Fn(&DiffRow) -> bool,
+    ) -> Diff {
         let sides = Sides {
             before: Side { policy: self, now: at_before },
             after: Side { policy: after, now: at_after },
@@ -126,7 +141,8 @@ impl Policy {
         let mut diff = Diff::default();
         let found = Finder::new(sides, only, &mut budget).find();
         let ended = found.and_then(|candidates| {
-            rows::compare(sides, only, &candidates, bounds.rows_max, &mut budget, &mut diff.rows)
+            let mut told = Told { rows: &mut diff.rows, rows_max: bounds.rows_max, keep };
+            rows::compare(sides, only, &candidates, &mut budget, &mut told)
         });
         diff.ended_by = ended.err();
         diff.steps = budget.spent;

@@ -13,14 +13,37 @@ use std::collections::BTreeMap;
 
 type Compared = Result<(), DiffBound>;
 
-/// Fills in the rows, user by user; an error when a bound ended it early.
+/// What an answer costs to note and to ask of two states, beside the entries that are looked at.
+const ANSWER_STEPS: usize = 3;
+
+/// The rows that are told.
+pub(super) struct Told<'r> {
+    /// So far.
+    pub(super) rows: &'r mut Vec<DiffRow>,
+    /// The most of them.
+    pub(super) rows_max: usize,
+    /// Which of the answers that changed are told.
+    pub(super) keep: &'r dyn Fn(&DiffRow) -> bool,
+}
+
+impl Told<'_> {
+    /// Adds the rows of one place, by text of the key; an error when there are more than may be.
+    fn take(&mut self, mut of_place: Vec<DiffRow>) -> Compared {
+        of_place.sort_unstable_by(|one, two| one.key.as_str().cmp(two.key.as_str()));
+        let room = self.rows_max.saturating_sub(self.rows.len());
+        let more = of_place.len() > room;
+        self.rows.extend(of_place.into_iter().take(room));
+        if more { Err(DiffBound::Rows) } else { Ok(()) }
+    }
+}
+
+/// Fills in the rows, user by user and place by place; an error when a bound ended it early.
 pub(super) fn compare(
     sides: Sides<'_>,
     only: Only,
     candidates: &Candidates,
-    rows_max: usize,
     budget: &mut Budget,
-    rows: &mut Vec<DiffRow>,
+    told: &mut Told<'_>,
 ) -> Compared {
     for (user, regions) in &candidates.of_users {
         let mut comparing = Comparing::new(sides, only, *user, budget);
@@ -31,13 +54,7 @@ pub(super) fn compare(
             comparing.gather(&region.keys, &region.places)?;
         }
         comparing.everywhere()?;
-        let found = comparing.rows()?;
-        let room = rows_max.saturating_sub(rows.len());
-        let more = found.len() > room;
-        rows.extend(found.into_iter().take(room));
-        if more {
-            return Err(DiffBound::Rows);
-        }
+        comparing.rows(told)?;
     }
     Ok(())
 }
@@ -84,6 +101,11 @@ impl<'p> Asking<'p> {
         both.is_some_and(|(asker, asked)| !self.walk.administrator(asker, asked).is_empty())
     }
 
+    /// How many entries were looked at since this was last asked.
+    fn looked_at(&mut self) -> usize {
+        usize::try_from(std::mem::take(&mut self.walk.visited)).unwrap_or(usize::MAX)
+    }
+
     /// The decision, as [`Policy::check`] gives it.
     fn decide(&mut self, key: KeyIx, object: ObjectIx) -> Decision {
         let (policy, now) = (self.walk.policy, self.walk.now);
@@ -126,7 +148,7 @@ impl<'p, 'b> Comparing<'p, 'b> {
                 Administers::Neither => false,
             };
             if !told_apart {
-                self.budget.spend(places.len())?;
+                self.budget.spend(places.len().saturating_mul(ANSWER_STEPS))?;
                 self.pairs.extend(places.iter().map(|place| (place.some().is_some(), *place, *key)));
             }
         }
@@ -163,7 +185,7 @@ impl<'p, 'b> Comparing<'p, 'b> {
         }
         let keys: Vec<KeyIx> = self.told_everywhere().collect();
         let places = self.known.objects.nodes.len() + 1;
-        self.budget.spend(keys.len().saturating_mul(places))?;
+        self.budget.spend(keys.len().saturating_mul(places).saturating_mul(ANSWER_STEPS))?;
         for key in keys {
             self.pairs.push((false, ObjectIx::NONE, key));
             self.pairs.extend((1..places).map(|number| (true, ObjectIx(number as u32 - 1), key)));
@@ -171,27 +193,32 @@ impl<'p, 'b> Comparing<'p, 'b> {
         Ok(())
     }
 
-    /// The answers that changed, in order of place and key.
-    fn rows(mut self) -> Result<Vec<DiffRow>, DiffBound> {
+    /// Tells the answers that changed, in order of place and key. What was found at a place is handed over before the
+    /// next is asked about: no more is held than may be told, and the keys of one place.
+    fn rows(mut self, told: &mut Told<'_>) -> Compared {
         self.pairs.sort_unstable();
         self.pairs.dedup();
-        let mut rows = Vec::new();
         if self.only.folds {
+            let mut everywhere = Vec::new();
             for key in self.told_everywhere().collect::<Vec<_>>() {
                 let gained = self.after.administers(key);
                 let change = if gained { DiffChange::Gained } else { DiffChange::Lost };
-                rows.extend(self.row(DiffPlace::Everywhere, key, ObjectIx::NONE, Some(change)));
+                everywhere.extend(self.row(DiffPlace::Everywhere, key, ObjectIx::NONE, Some(change))?);
             }
+            everywhere.retain(told.keep);
+            told.take(everywhere)?;
         }
-        for (_, object, key) in std::mem::take(&mut self.pairs) {
-            let place = DiffPlace::At(self.known.scope_of(object));
-            rows.extend(self.row(place, key, object, None));
+        let pairs = std::mem::take(&mut self.pairs);
+        for of_place in pairs.chunk_by(|one, two| one.1 == two.1) {
+            let mut found = Vec::new();
+            for (_, object, key) in of_place {
+                let place = DiffPlace::At(self.known.scope_of(*object));
+                found.extend(self.row(place, *key, *object, None)?);
+            }
+            found.retain(told.keep);
+            told.take(found)?;
         }
-        // By text of the key within a place: rows of one place are neighbours.
-        for of_place in rows.chunk_by_mut(|one, two| one.place == two.place) {
-            of_place.sort_unstable_by(|one, two| one.key.as_str().cmp(two.key.as_str()));
-        }
-        Ok(rows)
+        Ok(())
     }
 
     /// Compares one answer; `change` is given where the verdicts at a place do not tell.
@@ -201,15 +228,23 @@ impl<'p, 'b> Comparing<'p, 'b> {
         key: KeyIx,
         object: ObjectIx,
         change: Option<DiffChange>,
-    ) -> Option<DiffRow> {
+    ) -> Result<Option<DiffRow>, DiffBound> {
         let (before, after) = (self.before.decide(key, object), self.after.decide(key, object));
+        self.budget.spend(self.before.looked_at().saturating_add(self.after.looked_at()))?;
         let change = change.or(match (before.verdict, after.verdict) {
             (Verdict::Deny, Verdict::Allow) => Some(DiffChange::Gained),
             (Verdict::Allow, Verdict::Deny) => Some(DiffChange::Lost),
             (Verdict::Allow, Verdict::Allow) | (Verdict::Deny, Verdict::Deny) => None,
-        })?;
-        let key: PermissionKey = self.known.catalog.key_text(key)?.clone();
-        Some(DiffRow { user: self.known.user_id(self.user), place, key, change, before, after })
+        });
+        let key: Option<&PermissionKey> = self.known.catalog.key_text(key);
+        Ok(change.zip(key).map(|(change, key)| DiffRow {
+            user: self.known.user_id(self.user),
+            place,
+            key: key.clone(),
+            change,
+            before,
+            after,
+        }))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::sides::folded;
 use charter_events::{Event, EventMeta, Offset, PermissionKey, Scope, Timestamp, UserId};
-use charter_policy::{Diff, DiffBound, DiffBounds, DiffChange, DiffFilter, DiffPlace, Policy};
+use charter_policy::{Diff, DiffBound, DiffBounds, DiffChange, DiffFilter, DiffPlace, DiffRow, Policy};
 use charter_testkit::{
     History as Story, Rng, at,
     clock::later,
@@ -315,4 +315,55 @@ fn a_clone_is_compared_with_what_it_came_from_at_the_cost_of_what_changed() {
         diff.steps
     };
     assert_eq!(steps(small()), steps(crowd));
+}
+
+/// The rows of one user are as many as places and keys: what is told bounds what is asked, not only what is kept.
+#[test]
+fn a_comparison_ends_with_the_rows_it_may_tell_though_all_are_of_one_user() {
+    let mut story = small();
+    for number in 0..400 {
+        story = story.object("server", &format!("server-{number}"), Some("f"), None);
+    }
+    let before = folded(story.events()).unwrap();
+    let head = before.version();
+    let mut after = before.clone();
+    for (meta, event) in story.grant("g", to_user("bob").role("r").on("folder", "f")).events() {
+        if meta.offset > head {
+            after.apply(meta, event).unwrap();
+        }
+    }
+    let now = at("2026-06-01T00:00:00Z");
+    let diff = |bounds| before.diff(now, &after, now, &DiffFilter::default(), bounds);
+    let all = diff(UNBOUNDED);
+    assert_eq!(all.rows.len(), 2 * 402, "two keys at the folder and what lies in it");
+    // Each answer is asked of two states, and each of the two looks at something.
+    assert!(all.steps >= 3 * 2 * 402, "{} steps", all.steps);
+    let few = diff(DiffBounds { rows_max: 5, ..UNBOUNDED });
+    assert_eq!((few.ended_by, few.rows.as_slice()), (Some(DiffBound::Rows), &all.rows[..5]));
+    assert!(all.steps - few.steps > 2 * 2 * 390, "{} of {} steps for five rows", few.steps, all.steps);
+    // A bound that ends it among the answers keeps what was found till then.
+    let short = diff(DiffBounds { steps_max: all.steps - 100, ..UNBOUNDED });
+    assert_eq!(short.ended_by, Some(DiffBound::Steps));
+    assert!((300..804).contains(&short.rows.len()), "{}", short.rows.len());
+}
+
+#[test]
+fn rows_that_are_not_kept_do_not_count_as_rows() {
+    let before = folded(small().events()).unwrap();
+    let whole = small()
+        .grant("g", to_group("team").role("r").on("folder", "f"))
+        .grant("b", to_user("bob").role("r").on("server", "t"));
+    let after = folded(whole.events()).unwrap();
+    let now = at("2026-06-01T00:00:00Z");
+    let bobs = |row: &DiffRow| row.user == ids::user("bob");
+    let told = |rows_max, keep: &dyn Fn(&DiffRow) -> bool| {
+        let bounds = DiffBounds { rows_max, ..UNBOUNDED };
+        before.diff_where(now, &after, now, &DiffFilter::default(), bounds, keep)
+    };
+    let (all, of_bob) = (told(usize::MAX, &|_| true), told(2, &bobs));
+    assert!(all.rows.len() > 2);
+    assert!(of_bob.rows.iter().eq(all.rows.iter().filter(|row| bobs(row))));
+    assert_eq!((of_bob.rows.len(), of_bob.ended_by), (2, None));
+    assert_eq!(told(1, &bobs).ended_by, Some(DiffBound::Rows));
+    assert_eq!(told(0, &|_| false).ended_by, None);
 }
