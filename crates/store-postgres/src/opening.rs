@@ -20,10 +20,12 @@ const READERS_MAX: usize = 6;
 const GLANCES_MAX: usize = 2;
 const CREDENTIALS_MAX: usize = 4;
 const SEARCHES_MAX: usize = 3;
+const NOTES_MAX: usize = 2;
 /// One keeps the tables up, one builds beside, one compares, one notes how far they are.
 const TABLES_MAX: usize = 4;
 /// All of a server's: with those of the writer, the bell, the ear, and three leads.
-const CONNECTIONS_MAX: usize = READERS_MAX + GLANCES_MAX + CREDENTIALS_MAX + SEARCHES_MAX + TABLES_MAX + 6;
+const CONNECTIONS_MAX: usize =
+    READERS_MAX + GLANCES_MAX + CREDENTIALS_MAX + SEARCHES_MAX + NOTES_MAX + TABLES_MAX + 6;
 /// How long everything may take that is checked before there is a store.
 const OPENING_SECONDS_MAX: u64 = 30;
 
@@ -54,6 +56,7 @@ impl PostgresStore {
             snapshots: SnapshotFiles::new(snapshots),
             tables: Tables::new(
                 Readers::new(route(For::Searching), SEARCHES_MAX),
+                Readers::new(route(For::Reading), NOTES_MAX),
                 Readers::new(route(For::Tables), TABLES_MAX),
                 writes,
             ),

@@ -42,6 +42,8 @@ const LONG_STEP: Duration = Duration::from_secs(6 * 60 * 60);
 pub(crate) struct Tables {
     /// Lists and searches.
     searches: Readers,
+    /// Generations and operations: no search keeps them waiting, however slow.
+    notes: Readers,
     /// Everything else.
     work: Readers,
     writes: bool,
@@ -51,13 +53,14 @@ pub(crate) struct Tables {
 
 impl Tables {
     /// Connects when it is first needed.
-    pub(crate) fn new(searches: Readers, work: Readers, writes: bool) -> Self {
-        Self { searches, work, writes, laid: AtomicBool::new(false) }
+    pub(crate) fn new(searches: Readers, notes: Readers, work: Readers, writes: bool) -> Self {
+        Self { searches, notes, work, writes, laid: AtomicBool::new(false) }
     }
 
     pub(crate) async fn close(&self) {
-        self.searches.close().await;
-        self.work.close().await;
+        for pool in [&self.searches, &self.notes, &self.work] {
+            pool.close().await;
+        }
     }
 
     /// Begins a transaction that writes, once the bookkeeping is there.

@@ -36,6 +36,8 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 pub(crate) struct Tables {
     /// `None` for a tool, when there is no file it can use.
     readers: Option<SqlitePool>,
+    /// For generations and operations: no search keeps them waiting, however slow. As many or none.
+    notes: Option<SqlitePool>,
     /// `None` for a tool. It is taken out while a transaction runs: a caller that goes away undoes it with the
     /// connection.
     writer: Option<Mutex<Option<SqliteConnection>>>,
@@ -75,9 +77,10 @@ impl Tables {
     /// For the server. That the file can't be used now keeps nobody from starting: it is tried again when it is needed.
     pub(crate) async fn open_server(place: Place, log: SqlitePool) -> Self {
         let options = file::writing(&place);
-        let readers = Some(file::pool(&place));
+        let readers = Some(file::pool(&place, file::READERS_MAX));
+        let notes = Some(file::pool(&place, file::NOTES_MAX));
         let writer = Some(Mutex::new(None));
-        let tables = Self { readers, writer, options, log, place, laid: AtomicBool::new(false) };
+        let tables = Self { readers, notes, writer, options, log, place, laid: AtomicBool::new(false) };
         if let Err(error) = tables.lay().await {
             tracing::warn!(error = %charter_store::causes(&error), "the file of tables can't be used now");
         }
@@ -87,14 +90,15 @@ impl Tables {
     /// For a tool.
     pub(crate) async fn open_reader(place: Place, log: SqlitePool) -> Self {
         let usable = file::is_usable(&place).await;
-        let readers = usable.then(|| file::pool(&place));
+        let readers = usable.then(|| file::pool(&place, file::READERS_MAX));
+        let notes = usable.then(|| file::pool(&place, file::NOTES_MAX));
         let options = file::writing(&place);
-        Self { readers, writer: None, options, log, place, laid: AtomicBool::new(usable) }
+        Self { readers, notes, writer: None, options, log, place, laid: AtomicBool::new(usable) }
     }
 
     pub(crate) async fn close(&self) {
-        if let Some(readers) = &self.readers {
-            readers.close().await;
+        for pool in self.readers.iter().chain(&self.notes) {
+            pool.close().await;
         }
         let Some(writer) = &self.writer else { return };
         if let Some(connection) = writer.lock().await.take() {
@@ -133,18 +137,13 @@ impl Tables {
         Ok(Held { connection, slot, closed })
     }
 
-    /// A connection that reads, for so long; `None` when there is nothing to read.
+    /// A connection that reads rows, for so long; `None` when there is nothing to read.
     async fn reader(
         &self,
         what: &'static str,
         limit: Option<Duration>,
     ) -> Result<Option<PoolConnection<Sqlite>>, StoreError> {
-        let Some(readers) = &self.readers else { return Ok(None) };
-        if !self.laid.load(Ordering::Acquire) {
-            // Nothing was ever written.
-            return Ok(None);
-        }
-        let mut connection = readers.acquire().await.map_err(|e| self.failed(what, e))?;
+        let Some(mut connection) = self.acquire(self.readers.as_ref(), what).await? else { return Ok(None) };
         let mut handle = connection.lock_handle().await.map_err(|e| self.failed(what, e))?;
         match limit.and_then(|limit| Instant::now().checked_add(limit)) {
             Some(until) => handle.set_progress_handler(STEPS_BETWEEN_LOOKS, move || Instant::now() < until),
@@ -152,6 +151,21 @@ impl Tables {
         }
         drop(handle);
         Ok(Some(connection))
+    }
+
+    /// A connection that reads generations and operations; `None` when there are none.
+    async fn notes(&self, what: &'static str) -> Result<Option<PoolConnection<Sqlite>>, StoreError> {
+        self.acquire(self.notes.as_ref(), what).await
+    }
+
+    async fn acquire(
+        &self,
+        pool: Option<&SqlitePool>,
+        what: &'static str,
+    ) -> Result<Option<PoolConnection<Sqlite>>, StoreError> {
+        // Before it is laid, nothing was ever written.
+        let Some(pool) = pool.filter(|_| self.laid.load(Ordering::Acquire)) else { return Ok(None) };
+        pool.acquire().await.map(Some).map_err(|e| self.failed(what, e))
     }
 
     /// What a failed statement means. A damaged file is noted, so that the next start sets it aside.

@@ -42,7 +42,7 @@ const ACTIVATE: &str = "UPDATE tables.projections SET active = $1 WHERE projecti
 const REMOVE: &str = "DELETE FROM tables.generations WHERE projection = $1 AND number = $2 RETURNING names";
 
 pub(super) async fn all(tables: &Tables) -> Result<Vec<Generation>, StoreError> {
-    let rows = match tables.searches.try_rows(Statement::new(ALL), READ).await {
+    let rows = match tables.notes.try_rows(Statement::new(ALL), READ).await {
         Err(error) if is_gone(&error) => return Ok(Vec::new()),
         rows => rows.map_err(|e| failed(READING, e))?,
     };

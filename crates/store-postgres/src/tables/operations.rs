@@ -67,7 +67,7 @@ pub(super) async fn turn(
 }
 
 pub(super) async fn all(tables: &Tables) -> Result<Vec<Operation>, StoreError> {
-    let rows = match tables.searches.try_rows(Statement::new(ALL), READ).await {
+    let rows = match tables.notes.try_rows(Statement::new(ALL), READ).await {
         Err(error) if is_gone(&error) => return Ok(Vec::new()),
         rows => rows.map_err(|e| failed(READING, e))?,
     };

@@ -1,6 +1,6 @@
 //! Tables beside the log: whose they are, who may read them, what happens when somebody meddles.
 
-use crate::common::{Db, append, connection, end_connections, run_as};
+use crate::common::{Db, append, connection, end_connections, run_as, wait_for};
 use charter_events::{Hash, Offset, Timestamp};
 use charter_store::{Checkpoint, Filter, LogStore, Query, StoreError, TableStore, Target};
 use charter_store_postgres::PostgresStore;
@@ -180,4 +180,30 @@ async fn text_too_long_for_an_index_is_a_row_that_is_never_taken() {
     assert!(matches!(&done, Err(StoreError::Row { table, .. }) if table == "kept_things"), "{done:?}");
     let kept = store.digest_rows(&[target]).await.unwrap();
     assert_eq!((kept[0].0, kept[0].1.rows()), (at(&store, 1).await, 1));
+}
+
+#[tokio::test]
+async fn searches_that_take_long_keep_nobody_from_generations_and_operations() {
+    let db = Db::fresh().await;
+    let store = db.server().await;
+    let target = made(&store, &THINGS, Value::text("seven")).await;
+    store.activate_generation(target, None).await.unwrap();
+    let mut other = connection(&db.database.server_url).await;
+    sqlx::raw_sql("BEGIN; LOCK TABLE tables.kept_things_g1").execute(&mut other).await.unwrap();
+    let search = || {
+        let store = store.clone();
+        // One that gives up is followed by another.
+        tokio::spawn(async move { while store.list_rows(&query(&THINGS)).await.is_err() {} })
+    };
+    // As many as there are connections for them, and more that wait for one.
+    let searches: Vec<_> = std::iter::repeat_with(search).take(6).collect();
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+                   WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    wait_for(&db, waiting, "3").await;
+    assert_eq!(store.generations().await.unwrap().len(), 1);
+    assert_eq!(store.operations().await.unwrap(), []);
+    sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
+    for search in searches {
+        search.await.unwrap();
+    }
 }

@@ -22,7 +22,9 @@ const KNOWN: i64 = 1;
 const CORRUPT: i32 = 11;
 
 const BUSY_SECONDS_MAX: u64 = 5;
-const READERS_MAX: u32 = 4;
+pub(super) const READERS_MAX: u32 = 4;
+/// For generations and operations.
+pub(super) const NOTES_MAX: u32 = 2;
 const ROWS_BUFFERED_MAX: usize = 1024;
 const WAL_BYTES_KEPT: &str = "67108864";
 /// In KiB, as SQLite counts it when negative.
@@ -75,9 +77,9 @@ fn reading(place: &Place) -> SqliteConnectOptions {
     base(place).read_only(true)
 }
 
-pub(super) fn pool(place: &Place) -> SqlitePool {
+pub(super) fn pool(place: &Place, connections_max: u32) -> SqlitePool {
     SqlitePoolOptions::new()
-        .max_connections(READERS_MAX)
+        .max_connections(connections_max)
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)

@@ -75,7 +75,7 @@ async fn write(
 
 pub(super) async fn all(tables: &Tables) -> Result<Vec<Operation>, StoreError> {
     let map = |e| tables.failed(READING, e);
-    let Some(mut connection) = tables.reader(READING, None).await? else { return Ok(Vec::new()) };
+    let Some(mut connection) = tables.notes(READING).await? else { return Ok(Vec::new()) };
     let rows = match Statement::new(ALL).rows(&mut connection).await {
         Err(error) if is_gone(&error) => return Ok(Vec::new()),
         rows => rows.map_err(map)?,
