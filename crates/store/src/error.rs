@@ -46,8 +46,8 @@ pub enum StoreError {
         /// What the batch was made for.
         continues: Offset,
     },
-    /// A generation of a projection's tables is not where it was thought to be, or not read, or gone: another worker was
-    /// faster.
+    /// A generation of a projection's tables is not where it was thought to be, or not read, or gone: another worker
+    /// was faster.
     #[error("the tables of `{projection}` were moved by another worker")]
     CheckpointMoved {
         /// The projection.

@@ -1,5 +1,5 @@
-//! `access_index`: who can act where, and by what: the entries of a scope beside each other, one for a role given there,
-//! or one for each key. Joined with `role_permissions` and `group_members` it says who holds a key at a scope.
+//! `access_index`: who can act where, and by what: the entries of a scope beside each other, one for a role given
+//! there, or one for each key. Joined with `role_permissions` and `group_members` it says who holds a key at a scope.
 
 use crate::{
     grants::{Gives, ROLE_ID, SCOPE_ID, SUBJECT_ID, SUBJECT_KIND, TERMS, Terms},

@@ -1,5 +1,5 @@
-//! How facts stand in columns: ids, moments, offsets, and the words for what has one of a few values. The words are part
-//! of the tables' interface: they are those of the API.
+//! How facts stand in columns: ids, moments, offsets, and the words for what has one of a few values. The words are
+//! part of the tables' interface: they are those of the API.
 
 use crate::{projection::Poison, rows::Value};
 use charter_events::{

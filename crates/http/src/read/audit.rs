@@ -12,7 +12,7 @@ const USERS: [&str; 2] = ["owner", "asked_by"];
 
 /// Rows as they are shown. Who may read one object only is not told of folders that he may not know.
 pub(crate) async fn entries(ask: &Ask, rows: &[Row], may_all: bool) -> Vec<dto::AuditEntry> {
-    let cells: Vec<Cells<'_>> = rows.iter().map(|row| Cells(row)).collect();
+    let cells: Vec<Cells<'_>> = rows.iter().map(Cells).collect();
     let names = Names::of(ask, cells.iter().flat_map(Cells::users)).await;
     cells.iter().filter_map(|cells| entry(ask, cells, &names, may_all)).collect()
 }

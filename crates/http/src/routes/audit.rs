@@ -7,7 +7,9 @@ use crate::{
     problem::Problem,
     read,
 };
-use charter_events::{EVENT_TYPES, Namespace, Offset, Scope};
+use axum::http::StatusCode;
+use charter_control::AsOfError;
+use charter_events::{EVENT_TYPES, Namespace, Offset, Scope, UserId};
 use charter_policy::Position;
 use charter_store::{
     Filter, Query,
@@ -20,15 +22,18 @@ use uuid::Uuid;
 const ENTRIES: usize = 0;
 /// The longest text that is searched for, in characters.
 const SEARCH_CHARS_MAX: usize = 200;
-/// Stands for whom nobody is: what asks for him has no entries.
+/// Stands for whom nobody is: to whoever may not know who there is, what asks for him has no entries.
 const NOBODY: Uuid = Uuid::nil();
 
 /// What happened, newest first: who did what, on whom, where, when, how and why, and what was before and after.
 ///
 /// `actor` is a user's id, username or external id, `module:<name>`, or `system`. `subject` is whom it is about,
-/// `object` what it is about or where a grant is, `type` an event's type or its area. `from` and `to` are included, each
-/// an offset or a time. `q` is looked for in types, names of roles, groups and objects, keys and reasons, whatever the
+/// `object` what it is about or where a grant is, `type` an event's type or its area. `from` and `to` are included,
+/// each an offset or a time. `q` is looked for in types, names of roles, groups and objects, keys and reasons, whatever the
 /// case; people's names are not searched, because they are sealed.
+///
+/// A `from` that is yet to come is refused (`beyond_head`), as is one after `to` (`invalid_range`). Who may read
+/// everything is told when nobody has a name (404); to others that is an empty answer.
 ///
 /// `core.audit.read` is needed platform-wide; with `object`, on that object is enough. Names are those of now, or those
 /// of then for what is gone; an erased user has none.
@@ -38,10 +43,10 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::AuditEntry>> {
     let page = ask.page()?;
     let (object, may_all) = object(&ask)?;
     let mut filters: Vec<Filter> = object.into_iter().collect();
-    filters.extend(actor(&ask)?);
-    filters.extend(subject(&ask)?);
+    filters.extend(actor(&ask, may_all)?);
+    filters.extend(subject(&ask, may_all)?);
     filters.extend(kind(&ask)?);
-    filters.extend(bounds(&ask)?);
+    filters.extend(bounds(&ask).await?);
     filters.extend(search(&ask)?);
     let listed = ask.app.control.list_rows(&query(filters, &page), ask.policy.version()).await?;
     let mut rows = listed.rows;
@@ -69,8 +74,8 @@ fn int(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-/// The object that is named, if one is, and whether the caller may read everything. This is where it is asked whether he
-/// may read at all.
+/// The object that is named, if one is, and whether the caller may read everything. This is where it is asked whether
+/// he may read at all.
 ///
 /// Who may read everything may also name an object that is gone, by its id.
 fn object(ask: &Ask) -> Result<(Option<Filter>, bool), Problem> {
@@ -93,33 +98,49 @@ fn object(ask: &Ask) -> Result<(Option<Filter>, bool), Problem> {
     }
 }
 
-fn actor(ask: &Ask) -> Result<Option<Filter>, Problem> {
+fn actor(ask: &Ask, may_all: bool) -> Result<Option<Filter>, Problem> {
     let Some(text) = ask.params.text("actor") else { return Ok(None) };
-    Ok(Some(match text.split_once(':') {
-        None if text == "system" => Filter::Is("actor_kind", Value::text("system")),
+    let user = |name| Ok(Filter::Is("actor_id", user(ask, may_all, ("actor", name))?));
+    let filter = match text.split_once(':') {
+        None if text == "system" => Ok(Filter::Is("actor_kind", Value::text("system"))),
         Some(("module", name)) => {
             let named: Result<Namespace, _> = name.parse();
             let name = named.map_err(|error| Problem::invalid_parameter("actor", error.to_string()))?;
-            Filter::Is("actor_module", Value::text(name.as_str()))
+            Ok(Filter::Is("actor_module", Value::text(name.as_str())))
         }
-        Some(("user", name)) => Filter::Is("actor_id", user(ask, name)),
-        None | Some(_) => Filter::Is("actor_id", user(ask, text)),
-    }))
+        Some(("user", name)) => user(name),
+        None | Some(_) => user(text),
+    };
+    filter.map(Some)
 }
 
-fn user(ask: &Ask, text: &str) -> Value {
-    Value::Uuid(ask.user_named(text).map_or(NOBODY, charter_events::UserId::as_uuid))
+/// A user who is named in a parameter. Whoever may read everything is told that there is none.
+fn user(ask: &Ask, may_all: bool, (parameter, name): (&str, &str)) -> Result<Value, Problem> {
+    match ask.user_named(name).map(UserId::as_uuid) {
+        Some(id) => Ok(Value::Uuid(id)),
+        None if may_all => Err(unknown(parameter, &format!("there is no user `{name}`"))),
+        None => Ok(Value::Uuid(NOBODY)),
+    }
+}
+
+fn unknown(parameter: &str, detail: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "not_found", detail).of(parameter)
 }
 
 /// A group that is gone is named by its id.
-fn subject(ask: &Ask) -> Result<Option<Filter>, Problem> {
+fn subject(ask: &Ask, may_all: bool) -> Result<Option<Filter>, Problem> {
     let Some(text) = ask.params.text("subject") else { return Ok(None) };
     match text.split_once(':') {
-        Some(("user", name)) => Ok(Some(Filter::Is("user_id", user(ask, name)))),
+        Some(("user", name)) => Ok(Some(Filter::Is("user_id", user(ask, may_all, ("subject", name))?))),
         Some(("group", name)) => {
             let standing = ask.app.control.resolve_group(&ask.policy, name).map(|id| id.as_uuid());
-            let id = standing.or_else(|| name.parse().ok()).unwrap_or(NOBODY);
-            Ok(Some(Filter::Is("group_id", Value::Uuid(id))))
+            match standing.or_else(|| name.parse().ok()) {
+                None if may_all => {
+                    let detail = format!("there is no group `{name}`; one that is gone is named by its id");
+                    Err(unknown("subject", &detail))
+                }
+                id => Ok(Some(Filter::Is("group_id", Value::Uuid(id.unwrap_or(NOBODY))))),
+            }
         }
         _ => {
             let rule = "it takes `user:<id, username or external id>` or `group:<id or slug>`";
@@ -147,25 +168,52 @@ fn kind(ask: &Ask) -> Result<Vec<Filter>, Problem> {
 }
 
 /// From where to where, both included.
-fn bounds(ask: &Ask) -> Result<Vec<Filter>, Problem> {
-    let bound = |name: &str| -> Result<Option<AsOf>, Problem> {
-        let Some(text) = ask.params.text(name) else { return Ok(None) };
-        let read =
-            text.parse().map_err(|error: InvalidAsOf| Problem::invalid_parameter(name, error.to_string()));
-        read.map(Some)
+async fn bounds(ask: &Ask) -> Result<Vec<Filter>, Problem> {
+    let (from, to) = (bound(ask, "from")?, bound(ask, "to")?);
+    let turned = match (from, to) {
+        (Some(AsOf::Offset(from)), Some(AsOf::Offset(to))) => from > to,
+        (Some(AsOf::Time(from)), Some(AsOf::Time(to))) => from > to,
+        _ => false,
     };
+    if turned {
+        return Err(Problem::invalid_member("invalid_range", "from", "it is after `to`"));
+    }
+    if let Some(from) = from {
+        require_begun(ask, from).await?;
+    }
     let mut filters = Vec::new();
-    filters.extend(bound("from")?.map(|from| match from {
+    filters.extend(from.map(|from| match from {
         AsOf::Offset(offset) => Filter::AtLeast("event_offset", int(offset.get())),
         AsOf::Time(moment) => Filter::AtLeast("recorded_at", Value::Int(moment.as_micros())),
     }));
-    filters.extend(bound("to")?.map(|to| match to {
+    filters.extend(to.map(|to| match to {
         AsOf::Offset(offset) => {
             Filter::Below("event_offset", int(offset.plus(1).unwrap_or(Offset::MAX).get()))
         }
         AsOf::Time(moment) => Filter::Below("recorded_at", Value::Int(moment.as_micros().saturating_add(1))),
     }));
     Ok(filters)
+}
+
+fn bound(ask: &Ask, name: &str) -> Result<Option<AsOf>, Problem> {
+    let Some(text) = ask.params.text(name) else { return Ok(None) };
+    let read = text.parse().map_err(|error: InvalidAsOf| Problem::invalid_parameter(name, error.to_string()));
+    read.map(Some)
+}
+
+/// Refuses what is yet to come: an empty answer would say that nothing happened.
+async fn require_begun(ask: &Ask, from: AsOf) -> Result<(), Problem> {
+    let control = &ask.app.control;
+    let is_to_come = || match from {
+        AsOf::Offset(offset) => offset > control.head().offset,
+        AsOf::Time(moment) => moment > control.now().max(control.head().recorded_at),
+    };
+    // Another server may be ahead.
+    if is_to_come() && (!control.follow_others().await || is_to_come()) {
+        let head = control.head().offset;
+        return Err(Problem::from(AsOfError::BeyondHead { asked: from, head }).of("from"));
+    }
+    Ok(())
 }
 
 fn search(ask: &Ask) -> Result<Option<Filter>, Problem> {

@@ -22,11 +22,11 @@ async fn an_entry_names_who_did_what_on_whom_where_and_why() {
     api.user_without_token("bob").await;
     let grant = json!({"subject": "user:bob", "permissions": ["minecraft.server.read"], "scope": "server:s1"});
     let call = api.call("POST", "/grants").by(&api.admin).json(&grant);
-    call.header("x-reason", "Ticket 7").header("x-request-id", "r-1").send().await.ok(201);
+    call.header("x-reason", "Night shift").header("x-request-id", "r-1").send().await.ok(201);
     let entry = &read(&api, "?limit=1").await["items"][0];
     assert_eq!(entry["offset"], api.head().get());
     assert_eq!((&entry["type"], &entry["via"]), (&json!("grant.issued"), &json!("api")));
-    assert_eq!((&entry["reason"], &entry["request_id"]), (&json!("Ticket 7"), &json!("r-1")));
+    assert_eq!((&entry["reason"], &entry["request_id"]), (&json!("Night shift"), &json!("r-1")));
     assert_eq!((&entry["actor"]["kind"], &entry["actor"]["user"]["username"]), (&json!("user"), &json!("ada")));
     assert_eq!(entry["user"]["username"], "bob");
     assert_eq!((&entry["object"]["reference"], &entry["object"]["name"]), (&json!("server:s1"), &json!("One")));
@@ -72,13 +72,9 @@ async fn entries_are_narrowed_and_newest_come_first() {
         ("?q=NIGHT+shift", vec!["grant.issued", "group.member_added", "group.created"]),
         ("?q=core.user.read&type=grant", vec!["grant.issued"]),
         ("?q=nowhere", vec![]),
-        ("?actor=nobody-here", vec![]),
-        ("?subject=group:none", vec![]),
         ("?actor=module:none", vec![]),
         ("?actor=system&type=installation", vec!["installation.created"]),
-        ("?from=2&to=1", vec![]),
         ("?to=1", vec!["installation.created"]),
-        ("?from=2999-01-01T00:00:00Z", vec![]),
         ("?to=1999-01-01T00:00:00Z", vec![]),
     ] {
         let body = read(&api, query).await;
@@ -125,6 +121,58 @@ async fn who_audits_one_object_sees_its_entries_only_and_no_folder_he_may_not_kn
     api.admin("DELETE", "/objects/server/s1", Value::Null).await.ok(204);
     let gone = format!("/audit?object=server:{id}");
     api.by(&bob, "GET", &gone, Value::Null).await.refused(403, "forbidden");
+}
+
+#[tokio::test]
+async fn who_audits_one_object_learns_no_hidden_folder_by_searching_for_its_name() {
+    let api = Api::furnished().await;
+    let bob = api.user("bob").await;
+    api.give("user:bob", &["core.audit.read"], "server:s1").await;
+    api.admin("PATCH", "/objects/server/s1", json!({"parent": null})).await.ok(200);
+    let moved = read(&api, "?object=server:s1&q=europe&type=object.moved").await;
+    assert_eq!(moved["items"][0]["old"]["parent_name"], "Europe");
+    let shown = api.by(&bob, "GET", "/audit?object=server:s1&type=object.moved", Value::Null).await.ok(200);
+    assert_eq!(types(&shown.body), ["object.moved"]);
+    assert!(!shown.text.contains("Europe"), "{}", shown.text);
+    for guess in ["europe", "asia"] {
+        let path = format!("/audit?object=server:s1&q={guess}");
+        let told = api.by(&bob, "GET", &path, Value::Null).await.refused(403, "forbidden").body;
+        assert_eq!((&told["field"], &told["missing"]), (&json!("q"), &json!(["core.audit.read"])));
+    }
+    api.give("user:bob", &["core.audit.read"], "global").await;
+    let found = api.by(&bob, "GET", "/audit?object=server:s1&q=europe", Value::Null).await.ok(200).body;
+    assert_eq!(types(&found), ["object.moved"]);
+}
+
+#[tokio::test]
+async fn nobody_known_and_what_is_yet_to_come_are_said_and_not_an_empty_answer() {
+    let api = Api::furnished().await;
+    let bob = api.user("bob").await;
+    for (query, field, said) in [
+        ("actor=nobdy", "actor", "there is no user `nobdy`"),
+        ("actor=user:nobdy", "actor", "there is no user `nobdy`"),
+        ("subject=user:nobdy", "subject", "there is no user `nobdy`"),
+        ("subject=group:crw", "subject", "there is no group `crw`; one that is gone is named by its id"),
+    ] {
+        let told = api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(404, "not_found");
+        assert_eq!((&told.body["field"], &told.body["detail"]), (&json!(field), &json!(said)), "{query}");
+    }
+    let (head, beyond) = (api.head(), format!("from={}", api.head().get() + 1));
+    for query in [beyond.as_str(), "from=2999-01-01T00:00:00Z", "from=9999999999999999999&to=1999-01-01T00:00:00Z"] {
+        let told = api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "beyond_head");
+        assert_eq!(told.body["field"], "from", "{query}");
+        assert!(told.text.contains(&format!("at offset {head}")), "{}", told.text);
+    }
+    for query in ["from=2&to=1", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"] {
+        let told = api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "invalid_range");
+        assert_eq!(told.body["field"], "from", "{query}");
+    }
+    // Who audits one object need not know who there is.
+    api.give("user:bob", &["core.audit.read"], "server:s1").await;
+    for query in ["actor=nobdy", "actor=ada-s-cat", "subject=user:nobdy", "subject=group:crw"] {
+        let path = format!("/audit?object=server:s1&{query}");
+        assert_eq!(api.by(&bob, "GET", &path, Value::Null).await.ok(200).body["items"], json!([]), "{query}");
+    }
 }
 
 #[tokio::test]

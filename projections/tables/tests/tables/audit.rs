@@ -41,12 +41,12 @@ fn an_entry_says_who_did_what_on_whom_when_how_and_why() {
     assert_eq!(entry["user_id"], ids::user("tom").to_string());
     assert_eq!(entry["recorded_at"], charter_testkit::at("2026-02-11T00:00:00Z").as_micros());
     assert_eq!((entry["via"].as_str(), entry["request_id"].as_str()), (Some("api"), Some("request-1")));
-    assert_eq!(entry["reason"], "Because of Ticket 7");
+    assert_eq!(entry["reason"], "Because of Night shift");
     assert_eq!(
         (&entry["old_value"], &entry["new_value"]),
         (&json!({"status": "active"}), &json!({"status": "suspended"}))
     );
-    assert_eq!(entry["search"], "user.suspended\nbecause of ticket 7");
+    assert_eq!(entry["search"], "user.suspended\nbecause of night shift");
 }
 
 #[test]

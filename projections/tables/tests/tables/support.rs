@@ -12,7 +12,7 @@ pub(crate) fn stored(meta: &EventMeta, event: &Event) -> StoredEvent {
         actor: meta.actor.clone(),
         via: Via::Api,
         request_id: Some("request-1".into()),
-        reason: Some("Because of Ticket 7".into()),
+        reason: Some("Because of Night shift".into()),
     };
     StoredEvent {
         offset: meta.offset,
