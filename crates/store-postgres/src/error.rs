@@ -44,6 +44,15 @@ pub(crate) fn first_line(error: &sqlx::Error) -> String {
     said.lines().next().unwrap_or_default().to_owned()
 }
 
+/// The same with the first line of its detail, which names what stands in the way.
+pub(crate) fn with_detail(error: &sqlx::Error) -> String {
+    let said = first_line(error);
+    match postgres(error).and_then(PgDatabaseError::detail).and_then(|detail| detail.lines().next()) {
+        Some(detail) => format!("{said}: {detail}"),
+        None => said,
+    }
+}
+
 /// The database is damaged in a place that is not known to be one event's.
 pub(crate) fn damaged(why: impl Into<String>) -> StoreError {
     Fault::new(Offset::ZERO, What::File(why.into())).into()

@@ -91,7 +91,7 @@ fn failed(what: &'static str, error: sqlx::Error) -> StoreError {
     }
     match error::code(&error) {
         Some("XX001" | "XX002") => StoreError::unavailable(what, error::first_line(&error)),
-        Some(NEEDED) => StoreError::Refused(format!("{what}: {}", error::first_line(&error))),
+        Some(NEEDED) => StoreError::Refused(format!("{what}: {}", error::with_detail(&error))),
         None if is_unreadable(&error) => StoreError::unavailable(what, error),
         _ => error::map(what, error),
     }
@@ -154,6 +154,10 @@ impl TableStore for PostgresStore {
         generations::remove(&self.tables, projection, number).await
     }
 
+    async fn retire_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
+        generations::retire(&self.tables, projection, number).await
+    }
+
     async fn digest_rows(&self, targets: &[Target]) -> Result<Vec<(Checkpoint, RowsDigest)>, StoreError> {
         read::digests(&self.tables, targets).await
     }
@@ -170,6 +174,10 @@ impl TableStore for PostgresStore {
 
     async fn list_rows(&self, query: &Query) -> Result<Option<Listed>, StoreError> {
         read::list(&self.tables, query).await
+    }
+
+    async fn begin_operation(&self, operation: &Operation, running: &[Uuid]) -> Result<bool, StoreError> {
+        operations::begin(&self.tables, operation, running).await
     }
 
     async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {

@@ -234,6 +234,10 @@ impl TableStore for SqliteStore {
         generations::remove(&self.tables, projection, number).await
     }
 
+    async fn retire_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
+        generations::retire(&self.tables, projection, number).await
+    }
+
     async fn digest_rows(&self, targets: &[Target]) -> Result<Vec<(Checkpoint, RowsDigest)>, StoreError> {
         read::digests(&self.tables, targets).await
     }
@@ -250,6 +254,10 @@ impl TableStore for SqliteStore {
 
     async fn list_rows(&self, query: &Query) -> Result<Option<Listed>, StoreError> {
         read::list(&self.tables, query).await
+    }
+
+    async fn begin_operation(&self, operation: &Operation, running: &[Uuid]) -> Result<bool, StoreError> {
+        operations::begin(&self.tables, operation, running).await
     }
 
     async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {

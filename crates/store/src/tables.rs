@@ -247,6 +247,17 @@ pub trait TableStore: Send + Sync {
         Err(none_kept())
     }
 
+    /// Removes a generation's tables even if it is the one that is read: then nothing of the projection is read from
+    /// that moment on, whatever else stands in the way of removing them, such as a view of somebody's own on them or a
+    /// reader that goes on; the tables stay then, unread. For tables that were made from another history. No-op when
+    /// they are gone.
+    ///
+    /// # Errors
+    /// As [`TableStore::create_generation`].
+    async fn retire_generation(&self, _projection: &str, _number: u32) -> Result<(), StoreError> {
+        Err(none_kept())
+    }
+
     /// The digests of several generations, all read at one moment, each with how far it had come.
     ///
     /// # Errors
@@ -274,6 +285,15 @@ pub trait TableStore: Send + Sync {
     /// # Errors
     /// [`StoreError::Refused`] for a column that is not there; [`StoreError::Unavailable`].
     async fn list_rows(&self, _query: &Query) -> Result<Option<Listed>, StoreError> {
+        Err(none_kept())
+    }
+
+    /// Keeps a new operation, unless one runs that is not among `running`, those whoever begins it has seen; tells
+    /// whether it was kept. So of two servers that begin work at once the later one sees the other's.
+    ///
+    /// # Errors
+    /// As [`TableStore::put_operation`].
+    async fn begin_operation(&self, _operation: &Operation, _running: &[Uuid]) -> Result<bool, StoreError> {
         Err(none_kept())
     }
 

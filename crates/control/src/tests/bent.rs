@@ -294,12 +294,20 @@ impl TableStore for Bent {
         self.log().drop_generation(projection, number).await
     }
 
+    async fn retire_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
+        self.log().retire_generation(projection, number).await
+    }
+
     async fn digest_rows(&self, targets: &[Target]) -> Result<Vec<(Checkpoint, RowsDigest)>, StoreError> {
         self.log().digest_rows(targets).await
     }
 
     async fn list_rows(&self, query: &Query) -> Result<Option<Listed>, StoreError> {
         self.log().list_rows(query).await
+    }
+
+    async fn begin_operation(&self, operation: &Operation, running: &[Uuid]) -> Result<bool, StoreError> {
+        self.log().begin_operation(operation, running).await
     }
 
     async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use crate::{
 };
 use charter_events::{Offset, Timestamp};
 use charter_store::{
-    Generation, StoreError, TableFault, Target,
+    Generation, StoreError, TableFault, Target, causes,
     tables_sql::{self, Dialect},
 };
 use charter_tables::Spec;
@@ -21,6 +21,7 @@ const NOTING: &str = "noting a fault of tables";
 const INDEXING: &str = "indexing tables";
 const ACTIVATING: &str = "having other tables read";
 const REMOVING: &str = "removing tables";
+const RETIRING: &str = "retiring tables";
 
 const ALL: &str = "SELECT g.log_id, g.at_offset, g.hash, g.projection, g.number, g.version, \
      coalesce(p.active = g.number, false), g.indexed, g.fault_offset, g.fault_why, g.created_at \
@@ -39,6 +40,7 @@ const LOCK: &str = "SELECT active FROM tables.projections WHERE projection = $1 
 const LOCK_ONE: &str = "SELECT at_offset, version, names FROM tables.generations \
                         WHERE projection = $1 AND number = $2 FOR UPDATE";
 const ACTIVATE: &str = "UPDATE tables.projections SET active = $1 WHERE projection = $2";
+const READ_NOTHING: &str = "UPDATE tables.projections SET active = NULL WHERE projection = $1";
 const REMOVE: &str = "DELETE FROM tables.generations WHERE projection = $1 AND number = $2 RETURNING names";
 
 pub(super) async fn all(tables: &Tables) -> Result<Vec<Generation>, StoreError> {
@@ -182,14 +184,46 @@ pub(super) async fn remove(tables: &Tables, projection: &str, number: u32) -> Re
     if row.try_get::<Option<i64>, _>(0).map_err(map)? == Some(i64::from(number)) {
         return Err(StoreError::Refused("tables that are read are not removed".into()));
     }
-    let statement = Statement::new(REMOVE).with(projection)?.with(i64::from(number))?;
-    if let Some(row) = one(&mut held, statement).await.map_err(map)? {
-        let names: String = row.try_get(0).map_err(map)?;
-        for table in tables_sql::noted_names(&names) {
-            run(&mut held, tables_sql::drop_table(Dialect::Postgres, table, number)).await.map_err(map)?;
-        }
-    }
+    erase(&mut held, projection, number, false).await.map_err(map)?;
     commit(held, REMOVING).await
+}
+
+/// In one transaction it is not read, and gone. What somebody else needs of it stays: that it is not read counts more.
+pub(super) async fn retire(tables: &Tables, projection: &str, number: u32) -> Result<(), StoreError> {
+    let map = |e| tables.failed(RETIRING, e);
+    let mut held = tables.begin(RETIRING).await?;
+    let row = one(&mut held, Statement::new(LOCK).with(projection)?).await.map_err(map)?;
+    let read: Option<i64> = match row {
+        Some(row) => row.try_get(0).map_err(map)?,
+        None => return commit(held, RETIRING).await,
+    };
+    let is_read = read == Some(i64::from(number));
+    if is_read {
+        let statement = Statement::new(READ_NOTHING).with(projection)?;
+        within(STEP, statement.execute(&mut held.connection)).await.map_err(map)?;
+    }
+    run(&mut held, "SAVEPOINT retired".to_owned()).await.map_err(map)?;
+    if let Err(error) = erase(&mut held, projection, number, is_read).await {
+        let error = failed(RETIRING, error);
+        tracing::warn!(projection, number, error = %causes(&error), "tables that are not read are left over");
+        run(&mut held, "ROLLBACK TO SAVEPOINT retired".to_owned()).await.map_err(map)?;
+    }
+    commit(held, RETIRING).await
+}
+
+/// Removes a generation's row and tables, and the views, if they show it.
+async fn erase(held: &mut Held<'_>, projection: &str, number: u32, is_read: bool) -> Result<(), sqlx::Error> {
+    let statement = Statement::new(REMOVE).with(projection).and_then(|s| s.with(i64::from(number)));
+    let statement = statement.map_err(|e| sqlx::Error::Encode(e.into()))?;
+    let Some(row) = one(held, statement).await? else { return Ok(()) };
+    let names: String = row.try_get(0)?;
+    for name in tables_sql::noted_names(&names) {
+        if is_read {
+            run(held, tables_sql::drop_view(Dialect::Postgres, name)).await?;
+        }
+        run(held, tables_sql::drop_table(Dialect::Postgres, name, number)).await?;
+    }
+    Ok(())
 }
 
 struct Found {

@@ -3,12 +3,12 @@
 use super::{STEP, Tables, commit, failed, is_gone};
 use crate::{
     error::within,
-    readers::READ,
+    readers::{Held, READ},
     statement::{self, Statement},
 };
 use charter_events::Timestamp;
 use charter_store::{OPERATIONS_KEPT, Operation, OperationState, StoreError};
-use sqlx::{Row, postgres::PgRow};
+use sqlx::{Row, postgres::PgRow, raw_sql};
 use uuid::Uuid;
 
 const NOTING: &str = "noting an operation";
@@ -23,11 +23,49 @@ const PUT: &str = "INSERT INTO tables.operations AS o \
      updated_at = excluded.updated_at WHERE o.state = 'running' OR excluded.state <> 'running'";
 const TIDY: &str = "DELETE FROM tables.operations WHERE id IN (SELECT id FROM tables.operations \
                     WHERE state <> 'running' ORDER BY started_at DESC, id DESC OFFSET $1)";
+/// Nothing else changes them before this has ended: of two that begin at once one sees the other.
+const ONE_BEGINS: &str = "LOCK TABLE tables.operations IN SHARE ROW EXCLUSIVE MODE";
+const RUNNING: &str = "SELECT id FROM tables.operations WHERE state = 'running'";
 const TURN: &str = "UPDATE tables.operations SET state = $1, updated_at = $2 WHERE id = $3 AND state = $4";
 const ALL: &str = "SELECT id, kind, target, state, detail, done, total, asked_by, started_at, updated_at \
                    FROM tables.operations ORDER BY started_at DESC, id DESC";
 
 pub(super) async fn put(tables: &Tables, operation: &Operation) -> Result<(), StoreError> {
+    let statements = putting(operation)?;
+    let held = tables.begin(NOTING).await?;
+    keep(tables, held, statements).await
+}
+
+pub(super) async fn begin(
+    tables: &Tables,
+    operation: &Operation,
+    running: &[Uuid],
+) -> Result<bool, StoreError> {
+    let map = |e| tables.failed(NOTING, e);
+    let statements = putting(operation)?;
+    let mut held = tables.begin(NOTING).await?;
+    within(STEP, raw_sql(ONE_BEGINS).execute(&mut held.connection)).await.map_err(map)?;
+    let rows = within(STEP, Statement::new(RUNNING).rows(&mut held.connection)).await.map_err(map)?;
+    for row in rows {
+        if !running.contains(&row.try_get(0).map_err(map)?) {
+            commit(held, NOTING).await?;
+            return Ok(false);
+        }
+    }
+    keep(tables, held, statements).await?;
+    Ok(true)
+}
+
+async fn keep(tables: &Tables, mut held: Held<'_>, statements: [Statement; 2]) -> Result<(), StoreError> {
+    for statement in statements {
+        let done = within(STEP, statement.execute(&mut held.connection)).await;
+        done.map_err(|e| tables.failed(NOTING, e))?;
+    }
+    commit(held, NOTING).await
+}
+
+/// What keeps an operation, and only so many that have ended.
+fn putting(operation: &Operation) -> Result<[Statement; 2], StoreError> {
     operation.check()?;
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let put = Statement::new(PUT)
@@ -41,13 +79,7 @@ pub(super) async fn put(tables: &Tables, operation: &Operation) -> Result<(), St
         .with(operation.asked_by)?
         .with(operation.started_at.as_micros())?
         .with(operation.updated_at.as_micros())?;
-    let tidy = Statement::new(TIDY).with(statement::limit(OPERATIONS_KEPT))?;
-    let mut held = tables.begin(NOTING).await?;
-    for statement in [put, tidy] {
-        let done = within(STEP, statement.execute(&mut held.connection)).await;
-        done.map_err(|e| tables.failed(NOTING, e))?;
-    }
-    commit(held, NOTING).await
+    Ok([put, Statement::new(TIDY).with(statement::limit(OPERATIONS_KEPT))?])
 }
 
 pub(super) async fn turn(

@@ -95,8 +95,25 @@ async fn what_stands_on_a_view_that_must_change_is_named_and_nothing_moves() {
         .unwrap();
     let second = made(&store, &NEXT, Value::Int(8)).await;
     let error = store.activate_generation(second, Some(first.number)).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Refused(why) if why.contains("kept_things")), "{error}");
+    let names = |why: &String| why.contains("view tables.mine depends on view tables.kept_things");
+    assert!(matches!(&error, StoreError::Refused(why) if names(why)), "{error}");
     assert_eq!(store.list_rows(&query(&THINGS)).await.unwrap().unwrap().generation, first.number);
+}
+
+#[tokio::test]
+async fn what_stands_on_tables_that_are_retired_keeps_them_but_nobody_from_reading_others() {
+    let db = Db::fresh().await;
+    let store = db.server().await;
+    let first = made(&store, &THINGS, Value::text("lost")).await;
+    store.activate_generation(first, None).await.unwrap();
+    let mine = "CREATE VIEW tables.mine AS SELECT name FROM tables.kept_things";
+    run_as(&db.database.server_url, mine).await.unwrap();
+    store.retire_generation(THINGS.name, first.number).await.unwrap();
+    assert_eq!(store.list_rows(&query(&THINGS)).await.unwrap(), None);
+    let second = made(&store, &THINGS, Value::text("kept")).await;
+    store.activate_generation(second, None).await.unwrap();
+    assert_eq!(db.sql("SELECT name FROM tables.mine"), "kept");
+    store.drop_generation(THINGS.name, first.number).await.unwrap();
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ const NOTING: &str = "noting a fault of tables";
 const INDEXING: &str = "indexing tables";
 const ACTIVATING: &str = "having other tables read";
 const REMOVING: &str = "removing tables";
+const RETIRING: &str = "retiring tables";
 
 const ALL: &str = "SELECT g.log_id, g.at_offset, g.hash, g.projection, g.number, g.version, \
      coalesce(p.active = g.number, 0), g.indexed, g.fault_offset, g.fault_why, g.created_at \
@@ -33,6 +34,7 @@ const INDEXED: &str = "UPDATE generations SET indexed = 1 WHERE projection = ? A
 const READ: &str = "SELECT active FROM projections WHERE projection = ?";
 const ONE: &str = "SELECT at_offset, names FROM generations WHERE projection = ? AND number = ?";
 const ACTIVATE: &str = "UPDATE projections SET active = ? WHERE projection = ?";
+const READ_NOTHING: &str = "UPDATE projections SET active = NULL WHERE projection = ?";
 const REMOVE: &str = "DELETE FROM generations WHERE projection = ? AND number = ?";
 
 pub(super) async fn all(tables: &Tables) -> Result<Vec<Generation>, StoreError> {
@@ -180,24 +182,55 @@ pub(super) async fn remove(tables: &Tables, projection: &str, number: u32) -> Re
     let connection = &mut held.connection;
     let done = async {
         let map = |e| tables.failed(REMOVING, e);
-        let row = one(connection, Statement::new(READ).with(projection)?).await.map_err(map)?;
-        let active: Option<i64> = match row {
-            Some(row) => row.try_get(0).map_err(map)?,
-            None => None,
-        };
-        if active == Some(i64::from(number)) {
+        if active(connection, projection).await.map_err(map)? == Some(i64::from(number)) {
             return Err(StoreError::Refused("tables that are read are not removed".into()));
         }
         let Some((_, names)) = find(tables, connection, projection, number).await? else { return Ok(()) };
-        let statement = Statement::new(REMOVE).with(projection)?.with(i64::from(number))?;
-        statement.execute(connection).await.map_err(map)?;
-        for table in tables_sql::noted_names(&names) {
-            run(connection, tables_sql::drop_table(Dialect::Sqlite, table, number)).await.map_err(map)?;
-        }
-        Ok(())
+        erase(connection, projection, number, &names).await.map_err(map)
     };
     let done = done.await;
     held.finish(REMOVING, done).await
+}
+
+/// In one transaction it is not read, and gone.
+pub(super) async fn retire(tables: &Tables, projection: &str, number: u32) -> Result<(), StoreError> {
+    let mut held = tables.begin(RETIRING).await?;
+    let connection = &mut held.connection;
+    let done = async {
+        let map = |e| tables.failed(RETIRING, e);
+        let Some((_, names)) = find(tables, connection, projection, number).await? else { return Ok(()) };
+        if active(connection, projection).await.map_err(map)? == Some(i64::from(number)) {
+            let statement = Statement::new(READ_NOTHING).with(projection)?;
+            statement.execute(connection).await.map_err(map)?;
+            for view in tables_sql::noted_names(&names) {
+                run(connection, tables_sql::drop_view(Dialect::Sqlite, view)).await.map_err(map)?;
+            }
+        }
+        erase(connection, projection, number, &names).await.map_err(map)
+    };
+    let done = done.await;
+    held.finish(RETIRING, done).await
+}
+
+/// The generation that is read.
+async fn active(connection: &mut SqliteConnection, projection: &str) -> Result<Option<i64>, sqlx::Error> {
+    let asked = Statement::new(READ).with(projection).map_err(|e| sqlx::Error::Encode(e.into()))?;
+    one(connection, asked).await?.map_or(Ok(None), |row| row.try_get(0))
+}
+
+/// Removes a generation's row and tables.
+async fn erase(
+    connection: &mut SqliteConnection,
+    projection: &str,
+    number: u32,
+    names: &str,
+) -> Result<(), sqlx::Error> {
+    let removed = Statement::new(REMOVE).with(projection).and_then(|s| s.with(i64::from(number)));
+    removed.map_err(|e| sqlx::Error::Encode(e.into()))?.execute(connection).await?;
+    for table in tables_sql::noted_names(names) {
+        run(connection, tables_sql::drop_table(Dialect::Sqlite, table, number)).await?;
+    }
+    Ok(())
 }
 
 /// How far a generation has come, and the names of its tables.

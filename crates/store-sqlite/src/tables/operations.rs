@@ -19,11 +19,42 @@ const PUT: &str = "INSERT INTO operations AS o \
      updated_at = excluded.updated_at WHERE o.state = 'running' OR excluded.state <> 'running'";
 const TIDY: &str = "DELETE FROM operations WHERE id IN (SELECT id FROM operations \
                     WHERE state <> 'running' ORDER BY started_at DESC, id DESC LIMIT -1 OFFSET ?)";
+const RUNNING: &str = "SELECT id FROM operations WHERE state = 'running'";
 const TURN: &str = "UPDATE operations SET state = ?, updated_at = ? WHERE id = ? AND state = ?";
 const ALL: &str = "SELECT id, kind, target, state, detail, done, total, asked_by, started_at, updated_at \
                    FROM operations ORDER BY started_at DESC, id DESC";
 
 pub(super) async fn put(tables: &Tables, operation: &Operation) -> Result<(), StoreError> {
+    write(tables, putting(operation)?).await.map(drop)
+}
+
+pub(super) async fn begin(
+    tables: &Tables,
+    operation: &Operation,
+    running: &[Uuid],
+) -> Result<bool, StoreError> {
+    let map = |e| tables.failed(NOTING, e);
+    let statements = putting(operation)?;
+    let mut held = tables.begin(NOTING).await?;
+    let connection = &mut held.connection;
+    let done = async {
+        for row in Statement::new(RUNNING).rows(connection).await.map_err(map)? {
+            let runs = row.try_get(0).and_then(file::id).map_err(map)?;
+            if !running.contains(&runs) {
+                return Ok(false);
+            }
+        }
+        for statement in statements {
+            statement.execute(connection).await.map_err(map)?;
+        }
+        Ok(true)
+    };
+    let done = done.await;
+    held.finish(NOTING, done).await
+}
+
+/// What keeps an operation, and only so many that have ended.
+fn putting(operation: &Operation) -> Result<[Statement; 2], StoreError> {
     operation.check()?;
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let put = Statement::new(PUT)
@@ -38,7 +69,7 @@ pub(super) async fn put(tables: &Tables, operation: &Operation) -> Result<(), St
         .with(operation.started_at.as_micros())?
         .with(operation.updated_at.as_micros())?;
     let kept = i64::try_from(OPERATIONS_KEPT).unwrap_or(i64::MAX);
-    write(tables, [put, Statement::new(TIDY).with(kept)?]).await.map(drop)
+    Ok([put, Statement::new(TIDY).with(kept)?])
 }
 
 pub(super) async fn turn(

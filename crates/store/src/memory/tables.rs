@@ -62,6 +62,18 @@ impl Kept {
             .values()
             .find(|built| built.generation.active && built.generation.projection == projection)
     }
+
+    fn put_operation(&mut self, operation: &Operation) {
+        let runs = |one: &Operation| one.state == OperationState::Running;
+        let ended = self.operations.get(&operation.id).is_some_and(|old| !runs(old));
+        if !(ended && runs(operation)) {
+            self.operations.insert(operation.id, operation.clone());
+        }
+        let mut ended: Vec<_> = self.operations.values().filter(|one| !runs(one)).collect();
+        ended.sort_by_key(|operation| Reverse((operation.started_at, operation.id)));
+        let old: Vec<_> = ended.iter().skip(OPERATIONS_KEPT).map(|operation| operation.id).collect();
+        self.operations.retain(|id, _| !old.contains(id));
+    }
 }
 
 impl Built {
@@ -177,6 +189,11 @@ impl TableStore for MemoryStore {
         Ok(())
     }
 
+    async fn retire_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
+        self.tables()?.generations.remove(&(projection.to_owned(), number));
+        Ok(())
+    }
+
     async fn digest_rows(&self, targets: &[Target]) -> Result<Vec<(Checkpoint, RowsDigest)>, StoreError> {
         let kept = self.tables()?;
         let digest = |target: &Target| {
@@ -210,19 +227,20 @@ impl TableStore for MemoryStore {
         Ok(Some(Listed { rows, checkpoint, generation }))
     }
 
-    async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {
+    async fn begin_operation(&self, operation: &Operation, running: &[Uuid]) -> Result<bool, StoreError> {
         operation.check()?;
         let mut kept = self.tables()?;
-        let ended =
-            kept.operations.get(&operation.id).is_some_and(|old| old.state != OperationState::Running);
-        if !(ended && operation.state == OperationState::Running) {
-            kept.operations.insert(operation.id, operation.clone());
+        let runs = |one: &Operation| one.state == OperationState::Running && !running.contains(&one.id);
+        let free = !kept.operations.values().any(runs);
+        if free {
+            kept.put_operation(operation);
         }
-        let mut ended: Vec<_> =
-            kept.operations.values().filter(|o| o.state != OperationState::Running).collect();
-        ended.sort_by_key(|operation| Reverse((operation.started_at, operation.id)));
-        let old: Vec<_> = ended.iter().skip(OPERATIONS_KEPT).map(|operation| operation.id).collect();
-        kept.operations.retain(|id, _| !old.contains(id));
+        Ok(free)
+    }
+
+    async fn put_operation(&self, operation: &Operation) -> Result<(), StoreError> {
+        operation.check()?;
+        self.tables()?.put_operation(operation);
         Ok(())
     }
 

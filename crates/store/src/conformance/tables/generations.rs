@@ -85,6 +85,32 @@ pub(super) async fn activated(store: Arc<dyn Store>) {
     assert_eq!(store.list_rows(&everything(&OTHER, 0)).await.unwrap(), None, "each projection for itself");
 }
 
+pub(super) async fn retired(store: Arc<dyn Store>) {
+    let (old, new) = (fresh(&*store, &SAMPLE).await, fresh(&*store, &SAMPLE).await);
+    for number in 1..=3 {
+        change(&*store, old, &putting(NOTES, &[note("lost", number)])).await;
+    }
+    change(&*store, new, &putting(NOTES, &[note("kept", 1)])).await;
+    store.activate_generation(old, None).await.unwrap();
+    assert!(moved(store.activate_generation(new, Some(1)).await), "it is behind");
+    for _ in 0..2 {
+        store.retire_generation("sample", 1).await.unwrap();
+        assert_eq!(store.list_rows(&everything(&SAMPLE, NOTES)).await.unwrap(), None);
+        assert_eq!(read(&*store, "sample").await, Vec::<u32>::new());
+        assert!(moved(store.scan_rows(old, NOTES, None, 1).await.map(drop)), "its rows are gone");
+    }
+    assert!(moved(store.activate_generation(new, Some(1)).await), "nothing is read");
+    store.activate_generation(new, None).await.unwrap();
+    let listed = store.list_rows(&everything(&SAMPLE, NOTES)).await.unwrap().unwrap();
+    assert_eq!((listed.rows, listed.generation), (vec![note("kept", 1)], 2));
+    // One that is not read takes nothing from readers.
+    let third = fresh(&*store, &SAMPLE).await;
+    store.retire_generation("sample", third.number).await.unwrap();
+    store.retire_generation("nothing", 1).await.unwrap();
+    assert_eq!((read(&*store, "sample").await, third.number), (vec![2], 3));
+    assert_eq!(store.generations().await.unwrap().len(), 1);
+}
+
 pub(super) async fn another_version(store: Arc<dyn Store>) {
     let old = fresh(&*store, &SAMPLE).await;
     store.activate_generation(old, None).await.unwrap();

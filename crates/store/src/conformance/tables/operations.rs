@@ -34,6 +34,43 @@ pub(super) async fn told(store: Arc<dyn Store>) {
     assert_eq!(store.operations().await.unwrap(), [most, on]);
 }
 
+pub(super) async fn begun(store: Arc<dyn Store>) {
+    use OperationState::{Cancelled, Done, Running};
+    let ids: Vec<_> = (1..=4).map(|number| operation(number).id).collect();
+    assert!(store.begin_operation(&operation(1), &[]).await.unwrap());
+    assert!(!store.begin_operation(&operation(2), &[]).await.unwrap());
+    assert!(!store.begin_operation(&operation(2), &ids[2..]).await.unwrap());
+    assert_eq!(store.operations().await.unwrap(), [operation(1)], "nothing else is kept");
+    assert!(store.begin_operation(&operation(2), &ids[..1]).await.unwrap());
+    assert!(!store.begin_operation(&operation(3), &ids[..1]).await.unwrap());
+    store.move_operation(ids[0], Running, Done, moment(5)).await.unwrap();
+    store.move_operation(ids[1], Running, Cancelled, moment(5)).await.unwrap();
+    assert!(store.begin_operation(&operation(3), &[]).await.unwrap(), "what does not run excludes nothing");
+    let long = Operation { detail: "x".repeat(TABLE_TEXT_BYTES_MAX + 1), ..operation(4) };
+    let error = store.begin_operation(&long, &ids).await.unwrap_err();
+    assert!(matches!(error, StoreError::Refused(_)), "{error}");
+}
+
+pub(super) async fn one_is_begun(store: Arc<dyn Store>) {
+    for round in 0..10 {
+        let begin = |number: u32| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.begin_operation(&operation(number), &[]).await.unwrap() })
+        };
+        let begun: Vec<_> = (1..=4).map(|number| begin(round * 4 + number)).collect();
+        let mut kept = 0;
+        for one in begun {
+            kept += u32::from(one.await.unwrap());
+        }
+        assert_eq!(kept, 1);
+        let running = store.operations().await.unwrap();
+        let running: Vec<_> = running.iter().filter(|one| one.state == OperationState::Running).collect();
+        assert_eq!(running.len(), 1);
+        let (from, to) = (OperationState::Running, OperationState::Done);
+        store.move_operation(running[0].id, from, to, moment(100)).await.unwrap();
+    }
+}
+
 pub(super) async fn moved_once(store: Arc<dyn Store>) {
     use OperationState::{Cancelled, Done, Failed, Running};
     store.put_operation(&operation(1)).await.unwrap();
