@@ -121,7 +121,7 @@ async fn events(store: &MemoryStore) -> Vec<StoredEvent> {
 }
 
 async fn is_untouched(store: &MemoryStore) -> bool {
-    store.head().await.unwrap().offset == Offset::ZERO
+    store.head().await.unwrap() == charter_store::chain::empty(LogId::from_u128(77))
         && store.user_keys_after(None, 10).await.unwrap().is_empty()
         && store.passwords_after(None, 10).await.unwrap().is_empty()
         && store.installation_secrets().await.unwrap().tag_key.expose() != &[7; 32]
@@ -296,6 +296,28 @@ async fn a_backup_is_restored_into_an_empty_store_only_and_with_keys_of_its_own_
     restored(&copy, &file, &Options::default()).await.unwrap();
 }
 
+#[tokio::test]
+async fn a_restore_that_is_given_up_midway_leaves_nothing_and_can_be_done_again() {
+    let store = installation().await;
+    for _ in 0..4_999 {
+        append(&store, vec![password(ann())], vec![]).await;
+    }
+    let file = backup(&store).await;
+    let copy = empty();
+    let verified = || verify(&mut &file[..], &mut |_| true).unwrap();
+    let (options, mut input, mut looks) = (Options::default(), Cursor::new(&file), 0);
+    let mut second = |_| {
+        looks += 1;
+        looks < 2
+    };
+    let stopped = restore(&copy, (&mut input, verified()), &options, now(), &mut second).await;
+    assert!(matches!(stopped.unwrap_err(), BackupError::Cancelled));
+    assert_eq!(looks, 2, "the first thousands of events were handed to the store");
+    assert!(is_untouched(&copy).await);
+    restored(&copy, &file, &options).await.unwrap();
+    assert_eq!(events(&copy).await.len(), events(&store).await.len() + 1);
+}
+
 async fn taken(folder: &BackupFolder, store: &MemoryStore) -> Result<Taken, BackupError> {
     folder.take(store, now(), &mut |_| true).await
 }
@@ -323,7 +345,10 @@ async fn a_folder_has_each_backup_by_its_offset_and_one_file_of_keys_which_the_n
     assert_eq!(folder.keys_missing(&store).await.unwrap(), [bob()]);
     let second = taken(&folder, &store).await.unwrap();
 
-    let numbered = |taken: &Taken| format!("charter-{log}-{:020}.backup", taken.head.offset.get());
+    let numbered = |taken: &Taken| {
+        let hash = taken.head.hash.to_string();
+        format!("charter-{log}-{:020}-{}.backup", taken.head.offset.get(), hash.get(..12).unwrap())
+    };
     assert_eq!(names(&dir), [numbered(&first), numbered(&second), format!("charter-{log}.keys")]);
     assert!(folder.keys_missing(&store).await.unwrap().is_empty());
     let keys = std::fs::read(&second.keys_file).unwrap();
@@ -347,9 +372,108 @@ async fn a_key_is_taken_out_of_the_file_of_keys_without_a_backup_and_none_is_mad
     store.write_secrets(&[SecretWrite::DestroyUserKey { user: bob() }]).await.unwrap();
     assert_eq!(folder.refresh_keys(&store, now()).await.unwrap().unwrap().keys, 1);
     assert!(!contains(&std::fs::read(&elsewhere).unwrap(), "b0".repeat(32).as_bytes()));
+    let log = store.head().await.unwrap().log_id;
+    assert_eq!(folder.forgotten_keys_file(log), None);
+    let usual = BackupFolder::new(place.path().join("backups"), None);
+    taken(&usual, &store).await.unwrap();
+    assert_eq!(usual.forgotten_keys_file(log), None);
+    assert_eq!(folder.forgotten_keys_file(log), Some(usual.keys_file(log)), "it was named later");
     std::fs::write(&elsewhere, "{}").unwrap();
     let damaged = folder.keys_missing(&store).await.unwrap_err();
     assert!(damaged.to_string().contains("safe.keys` is damaged at line 1"), "{damaged}");
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_half_written_is_gone_after_the_next_round_unless_somebody_writes_it() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = BackupFolder::new(place.path().to_owned(), None);
+    let store = installation().await;
+    let log = store.head().await.unwrap().log_id;
+    let left = [format!("charter-{log}.keys"), format!("charter-{log}.backup")]
+        .map(|name| place.path().join(name + ".new"));
+    let leave = || left.iter().for_each(|path| std::fs::write(path, "b0".repeat(32)).unwrap());
+    leave();
+    assert_eq!(folder.refresh_keys(&store, now()).await.unwrap(), None);
+    assert!(names(place.path()).is_empty());
+
+    taken(&folder, &store).await.unwrap();
+    leave();
+    let writes = std::fs::File::create(place.path().join(format!("charter-{log}.lock"))).unwrap();
+    writes.lock().unwrap();
+    folder.refresh_keys(&store, now()).await.unwrap();
+    assert_eq!(left.each_ref().map(|path| path.exists()), [false, true]);
+    drop(writes);
+    folder.refresh_keys(&store, now()).await.unwrap();
+    assert_eq!(left.each_ref().map(|path| path.exists()), [false, false]);
+}
+
+/// A backup restored elsewhere, with the keys that were beside it, as for a drill.
+async fn drill(file: &[u8], keys: &Path) -> MemoryStore {
+    let keys = read_keys(&mut std::fs::read(keys).unwrap().as_slice()).unwrap();
+    let copy = empty();
+    restored(&copy, file, &Options { keys: Some(keys), ..Options::default() }).await.unwrap();
+    copy
+}
+
+async fn is_foreign(folder: &BackupFolder, store: &MemoryStore) -> bool {
+    let before = std::fs::read(folder.keys_file(store.head().await.unwrap().log_id)).unwrap();
+    let asked = folder.keys_missing(store).await;
+    let refreshed = folder.refresh_keys(store, now()).await;
+    let after = std::fs::read(folder.keys_file(store.head().await.unwrap().log_id)).unwrap();
+    let foreign = |error: BackupError| matches!(error, BackupError::ForeignKeys { .. });
+    before == after && asked.is_err_and(foreign) && refreshed.is_err_and(foreign)
+}
+
+#[tokio::test]
+async fn a_restored_copy_neither_drops_the_keys_of_later_users_nor_brings_an_erased_one_back() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = BackupFolder::new(place.path().to_owned(), None);
+    let store = installation().await;
+    let first = taken(&folder, &store).await.unwrap();
+    let file = std::fs::read(&first.file).unwrap();
+    let copy = drill(&file, &first.keys_file).await;
+    // Meanwhile one person came, and one was erased.
+    let later = vec![
+        SecretWrite::PutUserKey { user: ids::user("cyd"), key: UserKey::new([0xcd; 32]) },
+        SecretWrite::DestroyUserKey { user: bob() },
+    ];
+    append(&store, vec![UserErased { user: bob() }.into()], later).await;
+    append(&store, vec![password(ann())], vec![]).await;
+    folder.refresh_keys(&store, now()).await.unwrap();
+
+    assert!(is_foreign(&folder, &copy).await, "the copy ends before the file");
+    append(&copy, vec![password(ann()), password(ann()), password(ann())], vec![]).await;
+    assert!(copy.head().await.unwrap().offset > store.head().await.unwrap().offset);
+    assert!(is_foreign(&folder, &copy).await, "the copy has another history");
+    assert!(!is_foreign(&folder, &store).await);
+    // A file the copy has replaced before is its own: the other one does not touch it then.
+    std::fs::remove_file(&first.keys_file).unwrap();
+    taken(&folder, &copy).await.unwrap();
+    assert!(is_foreign(&folder, &store).await);
+}
+
+#[tokio::test]
+async fn a_backup_of_another_history_at_the_same_offset_overwrites_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let (ours, drills) = (place.path().join("users.keys"), place.path().join("drill.keys"));
+    let folder = BackupFolder::new(place.path().to_owned(), Some(ours));
+    let store = installation().await;
+    let first = taken(&folder, &store).await.unwrap();
+    let copy = drill(&std::fs::read(&first.file).unwrap(), &first.keys_file).await;
+    append(&store, vec![password(ann())], vec![]).await;
+    let second = taken(&folder, &store).await.unwrap();
+    let before = std::fs::read(&second.file).unwrap();
+
+    let other = BackupFolder::new(place.path().to_owned(), Some(drills));
+    let third = taken(&other, &copy).await.unwrap();
+    assert_eq!(third.head.offset, second.head.offset);
+    assert_ne!(third.file, second.file);
+    assert_eq!(std::fs::read(&second.file).unwrap(), before);
+    // The same history twice: that is another file, too.
+    let again = taken(&other, &copy).await.unwrap();
+    assert_ne!(again.file, third.file);
+    let backups = names(place.path()).into_iter().filter(|name| name.ends_with(".backup"));
+    assert_eq!(backups.count(), 4);
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 //! file is there. What a backup is, and where it goes, is handed in ([`Backups`]).
 //!
 //! The keys of users are in a file beside the backups. It must lose the key of whoever is erased, and must not lose a
-//! key that is nowhere else: after a restore without keys it has the only ones.
+//! key that is nowhere else: after a restore without keys it has the only ones, and where a new or a restored
+//! installation was given the file of another, it has that one's.
 
 use crate::{
     control::{Control, Inner},
@@ -70,12 +71,27 @@ pub struct BackupMade {
     pub told: String,
 }
 
+/// What is in the file of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeysKept {
+    /// Keys of this installation, or no file.
+    Ours {
+        /// The users whose key is there, and not in the store.
+        missing: Vec<UserId>,
+    },
+    /// Keys of another log, or of another history of this one.
+    OfAnother {
+        /// By what that is known, for people.
+        why: String,
+    },
+}
+
 /// Where backups go.
 ///
 /// Errors are for people: of a store, of a file system, or that another process writes there.
 #[async_trait]
 pub trait Backups: Send + Sync {
-    /// Takes a backup of a store, and replaces the file of users' keys.
+    /// Takes a backup of a store, and replaces the file of users' keys unless that is another installation's.
     async fn take(
         &self,
         store: Arc<dyn Store>,
@@ -83,10 +99,11 @@ pub trait Backups: Send + Sync {
         watch: Arc<BackupWatch>,
     ) -> Result<BackupMade, BoxError>;
 
-    /// The users whose key is in the file of keys and not in the store.
-    async fn keys_missing(&self, store: Arc<dyn Store>) -> Result<Vec<UserId>, BoxError>;
+    /// Whose keys are in the file of keys, and which of them are not in the store.
+    async fn keys_kept(&self, store: Arc<dyn Store>) -> Result<KeysKept, BoxError>;
 
-    /// Replaces the file of keys, if there is one, by the keys the store has.
+    /// Replaces the file of keys, if there is one, by the keys the store has; an error when it is another
+    /// installation's.
     async fn refresh_keys(&self, store: Arc<dyn Store>, now: Timestamp) -> Result<(), BoxError>;
 }
 
@@ -126,6 +143,16 @@ pub enum BackupFailed {
     KeysWouldBeLost {
         /// How many.
         users: usize,
+    },
+    /// The file of keys is not of this history: a new installation, or a restored copy of one, was given the file of
+    /// another.
+    #[error(
+        "{why}; it may have the only copy of somebody's key: move it to where it is safe first, or give each \
+         installation a file of its own with `--backup-keys`"
+    )]
+    KeysOfAnother {
+        /// By what that is known.
+        why: String,
     },
     /// The file can't be written, or is not what was written.
     #[error(transparent)]
@@ -253,16 +280,19 @@ impl Control {
         Ok(told)
     }
 
-    /// The file of keys may have the only copy of a key: of somebody the log knows by name, and the store can't open.
+    /// The file of keys may have the only copy of a key: of anybody whom this log does not say was erased.
     async fn require_no_key_lost(&self, backups: &dyn Backups) -> Result<(), BackupFailed> {
-        let missing = backups.keys_missing(self.store()).await.map_err(BackupFailed::Taking)?;
+        let missing = match backups.keys_kept(self.store()).await.map_err(BackupFailed::Taking)? {
+            KeysKept::Ours { missing } => missing,
+            KeysKept::OfAnother { why } => return Err(BackupFailed::KeysOfAnother { why }),
+        };
         if missing.is_empty() {
             return Ok(());
         }
         // Whoever was erased until the keys were read is so in this policy, too.
         let policy = self.at_least(self.inner.store.head().await?.offset).await?;
-        let named = |user: &UserId| policy.user(*user).is_some_and(|user| user.profile.is_some());
-        match missing.iter().filter(|user| named(user)).count() {
+        let not_erased = |user: &UserId| policy.user(*user).is_none_or(|user| user.profile.is_some());
+        match missing.iter().filter(|user| not_erased(user)).count() {
             0 => Ok(()),
             users => Err(BackupFailed::KeysWouldBeLost { users }),
         }
@@ -302,7 +332,7 @@ pub(crate) async fn refresh_keys(inner: &Arc<Inner>) {
     match refreshed {
         Ok(()) => {}
         // Said once: somebody has to move the file.
-        Err(error @ BackupFailed::KeysWouldBeLost { .. }) => {
+        Err(error @ (BackupFailed::KeysWouldBeLost { .. } | BackupFailed::KeysOfAnother { .. })) => {
             tracing::warn!("the file of keys stays as it is: {error}");
         }
         Err(error) => {

@@ -3,16 +3,22 @@
 
 use super::{
     BackupError, GoOn, check,
-    keys::{KeysWritten, read_keys, write_keys},
+    format::FirstLine,
+    keys::{KeysWritten, read_first, read_keys, write_keys},
     write::{Written, write},
 };
-use charter_events::{Hash, Head, LogId, Timestamp, UserId};
+use charter_events::{Hash, Head, LogId, Offset, Timestamp, UserId};
 use charter_store::{MOVED_ROWS_MAX, Store, snapshot_files::make_dir};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
+
+/// How many hexadecimal digits of the last event's hash are in a backup's name.
+const HASH_DIGITS: usize = 12;
+/// How many backups may end at one event.
+const SAME_HEAD_MAX: u32 = 1_000;
 
 /// Where backups go, and where the file of keys is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +60,13 @@ impl BackupFolder {
         self.keys.clone().unwrap_or_else(|| self.dir.join(format!("charter-{log_id}.keys")))
     }
 
+    /// A file of keys under the usual name, where another is named: nobody replaces it any more, so it keeps the keys of
+    /// whoever is erased from now on.
+    pub fn forgotten_keys_file(&self, log_id: LogId) -> Option<PathBuf> {
+        let usual = Self::new(self.dir.clone(), None).keys_file(log_id);
+        (usual != self.keys_file(log_id) && usual.exists()).then_some(usual)
+    }
+
     /// Takes a backup: writes it under a name of its own, reads it back, and only then gives it its name; after that it
     /// replaces the file of keys. Blocks on the file system.
     ///
@@ -78,7 +91,7 @@ impl BackupFolder {
             }
         };
         let Written { head, digest, bytes } = written;
-        let file = self.dir.join(format!("charter-{log_id}-{:020}.backup", head.offset.get()));
+        let file = self.free_name(&head)?;
         fs::rename(&unfinished, &file).and_then(|()| synced(&self.dir)).map_err(|e| at(&file, e))?;
         let KeysWritten { keys, .. } = self.replace_keys(store, log_id, now).await?;
         Ok(Taken { head, digest, bytes, file, keys_file: self.keys_file(log_id), keys })
@@ -88,13 +101,14 @@ impl BackupFolder {
     /// `None` when there is none. Blocks on the file system.
     ///
     /// # Errors
-    /// [`BackupError`].
+    /// [`BackupError`]; [`BackupError::ForeignKeys`] when the file is of another log or history.
     pub async fn refresh_keys(
         &self,
         store: &dyn Store,
         now: Timestamp,
     ) -> Result<Option<KeysWritten>, BackupError> {
         let log_id = store.head().await?.log_id;
+        self.sweep(log_id)?;
         if !self.keys_file(log_id).is_file() {
             return Ok(None);
         }
@@ -105,19 +119,13 @@ impl BackupFolder {
     /// file system.
     ///
     /// # Errors
-    /// [`BackupError::Keys`] when the file is not as it was written: it is not replaced then, it may have the only copy
-    /// of a key.
+    /// [`BackupError::Keys`] when the file is not as it was written, [`BackupError::ForeignKeys`] when it is of another
+    /// log or history: it is not replaced then, it may have the only copy of a key.
     pub async fn keys_missing(&self, store: &dyn Store) -> Result<Vec<UserId>, BackupError> {
         let path = self.keys_file(store.head().await?.log_id);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(at(&path, source)),
-        };
-        let mut kept = read_keys(&mut BufReader::new(file)).map_err(|error| match error {
-            BackupError::Line { line, why } => BackupError::Keys { path: path.clone(), line, why },
-            error => error,
-        })?;
+        let Some(mut input) = opened(&path)? else { return Ok(Vec::new()) };
+        let mut kept = read_keys(&mut input).map_err(|error| keys_at(&path, error))?;
+        require_ours(&path, (kept.log_id, kept.head, kept.head_hash), store).await?;
         let mut after = None;
         loop {
             let page = store.user_keys_after(after, MOVED_ROWS_MAX).await?;
@@ -127,6 +135,47 @@ impl BackupFolder {
                 kept.keys.remove(&user);
             }
         }
+    }
+
+    /// Removes what a process left that was killed while it wrote: it may hold keys. Whoever writes now has the lock.
+    fn sweep(&self, log_id: LogId) -> Result<(), BackupError> {
+        let keys = self.keys_file(log_id);
+        let unfinished = self.dir.join(format!("charter-{log_id}.backup.new"));
+        for (left, lock) in [
+            (beside(&keys, ".new"), beside(&keys, ".lock")),
+            (unfinished, self.dir.join(format!("charter-{log_id}.lock"))),
+        ] {
+            if !left.try_exists().map_err(|source| at(&left, source))? {
+                continue;
+            }
+            let file = private(&lock, false).map_err(|source| at(&lock, source))?;
+            match file.try_lock() {
+                Ok(()) => removed(&left)?,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => return Err(at(&lock, source)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A name nothing has yet, while nobody else may take one: two histories of one log can end at the same offset, and
+    /// one can be backed up twice there.
+    fn free_name(&self, head: &Head) -> Result<PathBuf, BackupError> {
+        let Head { log_id, offset, hash, .. } = head;
+        let hash: String = hash.to_string().chars().take(HASH_DIGITS).collect();
+        let name = format!("charter-{log_id}-{:020}-{hash}", offset.get());
+        for number in 1..=SAME_HEAD_MAX {
+            let more = if number == 1 { String::new() } else { format!("-{number}") };
+            let path = self.dir.join(format!("{name}{more}.backup"));
+            if !path.try_exists().map_err(|source| at(&path, source))? {
+                return Ok(path);
+            }
+        }
+        let path = self.dir.join(format!("{name}.backup"));
+        Err(at(
+            &path,
+            io::Error::new(io::ErrorKind::AlreadyExists, "there are too many backups of this version"),
+        ))
     }
 
     async fn replace_keys(
@@ -140,6 +189,12 @@ impl BackupFolder {
         // Waits for whoever writes keys now: they may be those from before.
         let held = private(&lock, false).and_then(|file| file.lock().map(|()| file));
         let _held = held.map_err(|source| at(&lock, source))?;
+        // Here, where nobody writes it meanwhile: since it was last looked at it may have become somebody else's.
+        if let Some(mut input) = opened(&path)? {
+            let FirstLine { log_id, head, head_hash, .. } =
+                read_first(&mut input).map_err(|error| keys_at(&path, error))?;
+            require_ours(&path, (log_id, head, head_hash), store).await?;
+        }
         let unfinished = beside(&path, ".new");
         let done = async {
             let mut out = BufWriter::new(private(&unfinished, true).map_err(|e| at(&unfinished, e))?);
@@ -187,6 +242,49 @@ impl BackupFolder {
     }
 }
 
+/// The file, if there is one.
+fn opened(path: &Path) -> Result<Option<BufReader<File>>, BackupError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(BufReader::new(file))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(at(path, source)),
+    }
+}
+
+fn keys_at(path: &Path, error: BackupError) -> BackupError {
+    match error {
+        BackupError::Line { line, why } => BackupError::Keys { path: path.to_owned(), line, why },
+        error => error,
+    }
+}
+
+/// That a file of keys was written from the very history a store has: of its log, and at an event that is in it. A
+/// restored copy and the installation it was copied from have one log id, and part at the first event after the backup.
+async fn require_ours(
+    path: &Path,
+    (log_id, head, hash): (LogId, Offset, Hash),
+    store: &dyn Store,
+) -> Result<(), BackupError> {
+    // Read after the file was: a file of this history is never ahead of it.
+    let ours = store.head().await?;
+    let foreign = |why: String| Err(BackupError::ForeignKeys { path: path.to_owned(), why });
+    if log_id != ours.log_id {
+        return foreign(format!("it is of log {log_id}, and this is log {}", ours.log_id));
+    }
+    if head > ours.offset {
+        let end = ours.offset;
+        return foreign(format!("it was written at offset {head}, and the log ends at {end}"));
+    }
+    let found = match head.get().checked_sub(1).and_then(Offset::new) {
+        None => Some(Hash::ZERO),
+        Some(before) => store.hashes(before, 1).await?.into_iter().next(),
+    };
+    if found == Some(hash) {
+        return Ok(());
+    }
+    foreign(format!("it was written at offset {head} of another history of the same log"))
+}
+
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -204,6 +302,13 @@ fn private(path: &Path, emptied: bool) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+fn removed(path: &Path) -> Result<(), BackupError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path, error)),
+        _ => Ok(()),
+    }
 }
 
 fn finished(mut out: BufWriter<File>) -> io::Result<()> {

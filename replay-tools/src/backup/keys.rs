@@ -33,6 +33,8 @@ pub struct UserKeys {
     pub log_id: LogId,
     /// Where that log ended when they were written.
     pub head: Offset,
+    /// The hash of its last event then.
+    pub head_hash: Hash,
     /// When that was.
     pub made_at: Timestamp,
     /// The keys.
@@ -88,12 +90,17 @@ pub fn read_keys(input: &mut (dyn BufRead + Send)) -> Result<UserKeys, BackupErr
             Row::UserKey { .. } => return Err(lines.wrong(format!("more than {KEYS_MAX} keys"))),
             Row::End { rows, sha256 } => {
                 lines.end(rows, sha256)?;
-                let FirstLine { log_id, head, made_at, .. } = first;
-                return Ok(UserKeys { log_id, head, made_at, keys });
+                let FirstLine { log_id, head, head_hash, made_at, .. } = first;
+                return Ok(UserKeys { log_id, head, head_hash, made_at, keys });
             }
             Row::Installation { .. } | Row::Password { .. } => {
                 return Err(lines.wrong("it does not belong there"));
             }
         }
     }
+}
+
+/// Reads only the first line of a file of keys.
+pub(super) fn read_first(input: &mut (dyn BufRead + Send)) -> Result<FirstLine, BackupError> {
+    Reading::new(input).first(KEYS)
 }

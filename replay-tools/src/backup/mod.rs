@@ -69,6 +69,14 @@ pub enum BackupError {
         /// What is wrong with it.
         why: String,
     },
+    /// The file of keys is not that of the store's history: replacing it could lose the only copy of keys.
+    #[error("the file of keys `{path}` is not this installation's: {why}")]
+    ForeignKeys {
+        /// The file.
+        path: PathBuf,
+        /// By what it is known.
+        why: String,
+    },
     /// The chain of the events in the file is broken.
     #[error("line {line}: {fault}")]
     Chain {
@@ -120,7 +128,7 @@ impl BackupError {
             Self::Line { .. } | Self::Keys { .. } | Self::Chain { .. } | Self::Changed => "backup_altered",
             Self::Replay { .. } => "event_unknown",
             Self::NotEmpty { .. } => "store_not_empty",
-            Self::OtherKeys { .. } => "other_log",
+            Self::OtherKeys { .. } | Self::ForeignKeys { .. } => "other_log",
             Self::Record(_) => "not_recorded",
         }
     }

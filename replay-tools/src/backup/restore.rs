@@ -103,9 +103,27 @@ async fn write(
     go_on: GoOn<'_>,
 ) -> Result<Restored, BackupError> {
     let mut file = Walk::begin(input)?;
-    if store.head().await?.log_id != file.empty().log_id {
-        store.adopt(file.empty().log_id).await?;
+    let own = store.head().await?.log_id;
+    if own == file.empty().log_id {
+        return written(store, &mut file, &plan, go_on).await;
     }
+    store.adopt(file.empty().log_id).await?;
+    let done = written(store, &mut file, &plan, go_on).await;
+    if done.is_err() {
+        // The id is taken before the transaction. Where this fails, too, an empty log is left under the backup's id,
+        // which can be restored into again.
+        drop(store.adopt(own).await);
+    }
+    done
+}
+
+/// All of it in one transaction, into an empty log of the backup's id.
+async fn written(
+    store: &dyn Store,
+    file: &mut Walk<'_>,
+    plan: &Plan<'_>,
+    go_on: GoOn<'_>,
+) -> Result<Restored, BackupError> {
     let cursor_key = store.installation_secrets().await?.cursor_key;
     let mut append = store.append().await?;
     let written = async {
@@ -113,8 +131,8 @@ async fn write(
             let Head { log_id, offset, .. } = append.head();
             return Err(BackupError::NotEmpty { log_id, head: offset });
         }
-        let mut writing = Writing { append: append.as_mut(), plan: &plan, cursor_key, passwords: Vec::new() };
-        writing.all(&mut file, go_on).await
+        let mut writing = Writing { append: append.as_mut(), plan, cursor_key, passwords: Vec::new() };
+        writing.all(file, go_on).await
     };
     match written.await {
         Ok(mut restored) => {

@@ -7,8 +7,8 @@ use crate::{
     exit::{Failure, Outcome},
 };
 use async_trait::async_trait;
-use charter_control::{BackupMade, BackupWatch, Backups};
-use charter_events::{Offset, Timestamp, UserId};
+use charter_control::{BackupMade, BackupWatch, Backups, KeysKept};
+use charter_events::{LogId, Offset, Timestamp};
 use charter_replay_tools::{
     Progress,
     backup::{BackupError, BackupFolder, Taken},
@@ -48,6 +48,15 @@ impl FolderArgs {
         Some(BackupFolder::new(dir, keys))
     }
 
+    /// Says that there is a file of keys which is not the one that is kept up.
+    pub(crate) fn warn_of_forgotten_keys(&self, place: &Place, log_id: LogId) {
+        let forgotten = self.folder(place).and_then(|folder| folder.forgotten_keys_file(log_id));
+        if let Some(path) = forgotten {
+            let path = path.display();
+            tracing::warn!(%path, "a file of keys is left that is not kept up: delete it, or it keeps keys of erased persons");
+        }
+    }
+
     /// The same, where one is needed.
     pub(crate) fn required(&self, place: &Place) -> Outcome<BackupFolder> {
         self.folder(place).ok_or_else(|| {
@@ -76,9 +85,18 @@ impl Backups for Kept {
         Ok(BackupMade { head: taken.head, digest: taken.digest, told: told(&taken) })
     }
 
-    async fn keys_missing(&self, store: Arc<dyn Store>) -> Result<Vec<UserId>, BoxError> {
+    async fn keys_kept(&self, store: Arc<dyn Store>) -> Result<KeysKept, BoxError> {
         let folder = self.0.clone();
-        apart(async move { folder.keys_missing(store.as_ref()).await }).await
+        let kept = async move {
+            match folder.keys_missing(store.as_ref()).await {
+                Ok(missing) => Ok(KeysKept::Ours { missing }),
+                Err(error @ BackupError::ForeignKeys { .. }) => {
+                    Ok(KeysKept::OfAnother { why: error.to_string() })
+                }
+                Err(error) => Err(error),
+            }
+        };
+        apart(kept).await
     }
 
     async fn refresh_keys(&self, store: Arc<dyn Store>, now: Timestamp) -> Result<(), BoxError> {

@@ -1,6 +1,8 @@
 //! `charter backup`: has the server take a backup, or takes one on the host, and verifies a file that is one.
 
 mod folder;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use folder::{FolderArgs, Kept};
 

@@ -103,6 +103,7 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     let started = Control::start(opened.store.clone(), config(app, args, place)).await;
     let started = started.map_err(|error| not_started(&error))?;
     let control = started.control.clone();
+    args.backups.warn_of_forgotten_keys(place, control.log_id());
     let publishing = match published(bus, &control).await {
         Ok(publishing) => publishing,
         Err(failure) => {
