@@ -31,6 +31,14 @@ pub enum EvidenceError {
         /// How many events the checkpoint has that does not fit.
         size: u64,
     },
+    /// Two checkpoints contradict each other: whoever held the signing key showed two histories. No log fits both.
+    #[error(
+        "two checkpoints say that the log had {size} events, and have different roots: two histories were signed"
+    )]
+    TwoHistories {
+        /// How many events both have.
+        size: u64,
+    },
     /// No proof can be made.
     #[error("nothing is proven: {0}")]
     Unproven(String),
@@ -63,6 +71,12 @@ impl Against {
         }
         let mut ahead: Vec<_> = checkpoints.to_vec();
         ahead.sort_by_key(|checkpoint| checkpoint.size);
+        // Before the log: what is found there would blame it alone.
+        let contradicts =
+            ahead.iter().zip(ahead.iter().skip(1)).find(|(a, b)| a.size == b.size && a.root != b.root);
+        if let Some((one, _)) = contradicts {
+            return Err(EvidenceError::TwoHistories { size: one.size });
+        }
         let mut new =
             Self { tree: Tree::default(), ahead: ahead.into(), agreed: Offset::ZERO, differs: None };
         new.compare(Offset::ZERO);

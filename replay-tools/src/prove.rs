@@ -9,6 +9,7 @@ use charter_store::{
         Checkpoint, InclusionText, SignedNote, Signer, Tree, origin,
         read::{self, ReadError},
     },
+    verify,
 };
 
 /// By which checkpoint an event is proven.
@@ -16,17 +17,18 @@ use charter_store::{
 pub enum By<'a> {
     /// One that was signed before, and is known to whoever is to be convinced.
     Known(&'a SignedNote),
-    /// A new one of the whole log, signed now.
+    /// A new one of the whole log, signed now: after every event's hash and link was checked, since a signature vouches
+    /// for all that is before it.
     New(&'a Signer),
 }
 
-/// Proves that the event at an offset is in the log. The log's tree is made from its hashes up to the checkpoint, whose
-/// root it must have.
+/// Proves that the event at an offset is in the log. For a checkpoint that is known the tree is made from the log's hashes
+/// and must have its root; for a new one from every event, verified.
 ///
 /// # Errors
 /// [`EvidenceError::Unproven`] for an offset that is not in the checkpoint; [`EvidenceError::Cut`],
 /// [`EvidenceError::Rewritten`] when the log is not that of the checkpoint; [`ToolError::OtherLog`];
-/// [`ToolError::Store`].
+/// [`ToolError::Store`] with the first bad offset of a damaged log.
 pub async fn prove(
     log: &dyn LogStore,
     offset: Offset,
@@ -42,7 +44,12 @@ pub async fn prove(
     };
     let size = known.as_ref().map_or(head.offset.get(), |checkpoint| checkpoint.size);
     fits(&head, offset, size, known.as_ref())?;
-    let tree = tree_of(log, size, progress).await?;
+    let tree = match &known {
+        Some(_) => tree_of(log, size, progress).await?,
+        None => verified_tree(log, progress).await?,
+    };
+    // What was appended meanwhile was verified with the rest.
+    let size = known.as_ref().map_or(tree.size(), |checkpoint| checkpoint.size);
     let (root, ours) = (tree.root(), origin(head.log_id));
     let note = match (by, known) {
         (By::Known(note), Some(checkpoint)) if checkpoint.root == root => note.clone(),
@@ -79,7 +86,17 @@ fn fits(head: &Head, offset: Offset, size: u64, known: Option<&Checkpoint>) -> R
     Ok(())
 }
 
-/// The tree over the first `size` events.
+/// The tree over all events, each of which was found sound.
+async fn verified_tree(
+    log: &dyn LogStore,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Tree, EvidenceError> {
+    let mut tree = Tree::default();
+    verify::scan_each(log, Offset::ZERO, progress, |event| tree.push(event.hash)).await?;
+    Ok(tree)
+}
+
+/// The tree over the first `size` events, from their hashes alone.
 async fn tree_of(
     log: &dyn LogStore,
     size: u64,

@@ -43,7 +43,7 @@ mod verify;
 mod writer;
 
 pub use access::AccessControl;
-pub use backup::{BACKUP_OPERATION, BackupError, BackupFailed, BackupMade, BackupWatch, Backups};
+pub use backup::{BACKUP_OPERATION, BackupError, BackupFailed, BackupMade, BackupWatch, Backups, KeysKept};
 pub use clock::{Clock, SystemClock};
 pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};
 pub use contact::Freshness;

@@ -2,9 +2,11 @@
 //! start, then kept up about once a second. Must not know how it is asked for; the arithmetic is
 //! [`charter_store::merkle`]'s.
 //!
-//! The tree is made from the hashes that stand in the log, and the last of them must be the published head's, which was
-//! verified. Hashes that are read again later must be those the tree was made of: a log that is changed beneath a
-//! running server is not served as if it were the one that was signed.
+//! A signature vouches for everything before it. So a leaf enters the tree only with its event: read whole, from the
+//! first one of the log on, its hash computed again and its link checked, and the last must be the published head. That a
+//! server started from a snapshot, or that the event was verified when it was folded, is not enough: what is signed is
+//! what stands in the log now. Hashes that are read again later must be those the tree was made of: a log that is changed
+//! beneath a running server is not served as if it were the one that was signed.
 
 use crate::{
     control::{Control, Inner},
@@ -12,7 +14,7 @@ use crate::{
 };
 use charter_events::{Head, LogId, Offset};
 use charter_store::{
-    Fault, InstallationSecrets, READ_HASHES_MAX, StoreError, What, causes,
+    Fault, InstallationSecrets, StoreError, What, causes,
     chain::{self, Verifier, write_record},
     merkle::{
         Checkpoint, InclusionText, Nodes, ProofError, SignedNote, Signer, TILE_WIDTH, TileId, Tree, origin,
@@ -23,6 +25,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
     time::Instant,
 };
+
+/// How many events are read and verified at once: others get their turn between two pages.
+const PAGE_EVENTS_MAX: usize = 1_000;
 
 /// Why a checkpoint, a tile or a proof can't be given.
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +67,11 @@ pub(crate) struct Keeping {
     kept: RwLock<Kept>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Kept {
     tree: Arc<Tree>,
+    /// At the last event of the tree.
+    verifier: Verifier,
     signed: Option<Arc<SignedCheckpoint>>,
 }
 
@@ -74,7 +81,8 @@ impl Keeping {
         let missing =
             || Fault::new(Offset::ZERO, What::File("the key that signs checkpoints is missing".into()));
         let key = secrets.signing_key.as_ref().ok_or_else(missing)?;
-        Ok(Self { signer: Signer::new(&origin(log_id), key), kept: RwLock::default() })
+        let kept = Kept { tree: Arc::default(), verifier: Verifier::from_start(log_id), signed: None };
+        Ok(Self { signer: Signer::new(&origin(log_id), key), kept: RwLock::new(kept) })
     }
 
     fn load(&self) -> Kept {
@@ -121,29 +129,32 @@ pub(crate) async fn run(inner: Arc<Inner>) {
 async fn grow(inner: &Inner) -> Result<u64, StoreError> {
     let head = inner.published.load().head;
     let size = head.offset.get();
-    let mut last = None;
     loop {
-        let at = inner.tree.load().tree.size();
-        if at >= size {
+        let Kept { mut verifier, .. } = inner.tree.load();
+        let at = verifier.head().offset;
+        if at >= head.offset {
             break;
         }
-        let limit = usize::try_from(size - at).unwrap_or(usize::MAX).min(READ_HASHES_MAX);
-        let from = Offset::new(at).unwrap_or(Offset::MAX);
-        let page = inner.store.hashes(from, limit).await?;
-        last = page.last().copied();
-        if last.is_none() {
-            return Err(Fault::new(from.plus(1).unwrap_or(Offset::MAX), What::Missing).into());
+        let limit = usize::try_from(size - at.get()).unwrap_or(usize::MAX).min(PAGE_EVENTS_MAX);
+        let page = inner.store.read(at, limit).await?;
+        if page.is_empty() {
+            return Err(Fault::new(at.plus(1).unwrap_or(Offset::MAX), What::Missing).into());
+        }
+        for event in page.iter().take(limit) {
+            verifier.next(event)?;
         }
         inner.tree.change(|kept| {
             let tree = Arc::make_mut(&mut kept.tree);
-            page.into_iter().take(limit).for_each(|hash| tree.push(hash));
+            page.iter().take(limit).for_each(|event| tree.push(event.hash));
+            kept.verifier = verifier;
         });
         tokio::task::yield_now().await;
     }
-    if last.is_some_and(|hash| hash != head.hash) {
-        return Err(Fault::new(head.offset, What::HashMismatch).into());
-    }
-    if last.is_some() {
+    let signed = inner.tree.load().signed.map_or(0, |signed| signed.checkpoint.size);
+    if signed != size {
+        if inner.tree.load().verifier.head().hash != head.hash {
+            return Err(Fault::new(head.offset, What::HeadMismatch).into());
+        }
         let root = inner.tree.load().tree.root();
         let checkpoint = Checkpoint { origin: origin(head.log_id), size, root };
         let note = checkpoint.sign(&inner.tree.signer);

@@ -106,3 +106,24 @@ async fn a_checkpoint_of_another_log_compares_with_nothing() {
     let error = against(&store, &[other]).await.unwrap_err();
     assert!(matches!(error, EvidenceError::Tool(ToolError::OtherLog(_))), "{error}");
 }
+
+#[tokio::test]
+async fn two_checkpoints_of_one_size_with_two_roots_are_told_as_two_histories_whatever_the_log_is() {
+    let store = log_of(300).await;
+    let all = events(&store).await;
+    let other = checkpoint(&rewritten(&all, 150), 200);
+    for kept in [
+        vec![checkpoint(&all, 200), other.clone()],
+        vec![other.clone(), checkpoint(&all, 200)],
+        // Also where one of another size, or the log itself, would be complained of first.
+        vec![checkpoint(&rewritten(&all, 20), 50), checkpoint(&all, 200), other.clone()],
+    ] {
+        let error = against(&store, &kept).await.unwrap_err();
+        assert!(matches!(error, EvidenceError::TwoHistories { size: 200 }), "{error}");
+    }
+    let cut = forged(&all[..40]).await;
+    let error = against(&cut, &[other, checkpoint(&all, 200)]).await.unwrap_err();
+    assert!(matches!(error, EvidenceError::TwoHistories { size: 200 }), "{error}");
+    let twice = [checkpoint(&all, 200), checkpoint(&all, 200)];
+    assert_eq!(against(&store, &twice).await.unwrap(), all.len() as u64);
+}

@@ -1,12 +1,17 @@
 //! A proof that an event is in the log, and when there is none.
 
 use super::{checkpoint, events, log_of, saved, signer};
-use charter_events::Offset;
+
+use async_trait::async_trait;
+use charter_events::{Hash, Head, Offset, StoredEvent, Timestamp};
 use charter_replay_tools::{
-    EvidenceError,
+    EvidenceError, ToolError,
     prove::{By, prove},
 };
-use charter_store::merkle::{InclusionText, VerifierKey};
+use charter_store::{
+    Answer, Append, IdempotencyKey, LogStore, MemoryStore, StoreError, What,
+    merkle::{InclusionText, VerifierKey},
+};
 
 fn offset(number: usize) -> Offset {
     Offset::new(number as u64).unwrap()
@@ -47,4 +52,51 @@ async fn nothing_is_proven_of_what_the_checkpoint_does_not_have() {
     other.size = 10_000;
     let error = prove(&store, offset(5), By::Known(&saved(&store, &other).await), |_| ()).await.unwrap_err();
     assert!(matches!(error, EvidenceError::Cut { size: 10_000, .. }), "{error}");
+}
+
+/// A log whose hashes stand as they were, with another event beneath one of them.
+struct Beneath(MemoryStore, u64);
+
+#[async_trait]
+impl LogStore for Beneath {
+    async fn head(&self) -> Result<Head, StoreError> {
+        self.0.head().await
+    }
+
+    async fn read(&self, after: Offset, limit: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let mut page = self.0.read(after, limit).await?;
+        let changed = page.iter_mut().filter(|event| event.offset.get() == self.1);
+        changed.for_each(|event| event.payload.insert(0, b' '));
+        Ok(page)
+    }
+
+    async fn hashes(&self, after: Offset, limit: usize) -> Result<Vec<Hash>, StoreError> {
+        self.0.hashes(after, limit).await
+    }
+
+    async fn append(&self) -> Result<Box<dyn Append>, StoreError> {
+        self.0.append().await
+    }
+
+    async fn kept_answer(&self, key: &IdempotencyKey) -> Result<Option<Answer>, StoreError> {
+        self.0.kept_answer(key).await
+    }
+
+    async fn forget_answers_before(&self, moment: Timestamp) -> Result<usize, StoreError> {
+        self.0.forget_answers_before(moment).await
+    }
+}
+
+#[tokio::test]
+async fn nothing_new_is_signed_over_a_changed_event_wherever_the_proof_is_of() {
+    let store = log_of(300).await;
+    let signer = signer(&store).await;
+    let changed = Beneath(store, 77);
+    for at in [1, 76, 77, 78, 300] {
+        let error = prove(&changed, offset(at), By::New(&signer), |_| ()).await.unwrap_err();
+        let EvidenceError::Tool(ToolError::Store(StoreError::Damaged(fault))) = error else {
+            panic!("{at}: {error}")
+        };
+        assert_eq!((fault.offset.get(), fault.what), (77, What::HashMismatch));
+    }
 }

@@ -128,6 +128,8 @@ pub(super) fn unsound(error: &EvidenceError) -> Failure {
         EvidenceError::Cut { .. } | EvidenceError::Rewritten { .. } => Failure::error(chain(error))
             .hint("keep the store as it is; a backup or an export from before tells what was there")
             .hint("more checkpoints, from other days, tell more exactly where it begins"),
+        EvidenceError::TwoHistories { .. } => Failure::error(chain(error))
+            .hint("keep both: they prove it, whatever the log is now"),
         EvidenceError::Unproven(_) => Failure::error(chain(error)),
     }
 }
