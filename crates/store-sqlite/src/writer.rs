@@ -99,8 +99,9 @@ impl Writer {
     pub(crate) fn start(connection: SqliteConnection, options: SqliteConnectOptions, lock: File) -> Self {
         let (jobs, queue) = mpsc::channel(JOBS_QUEUED_MAX);
         let (closing, closed) = watch::channel(false);
+        // Whoever had the file before may have been killed between forgetting and clearing.
         let task =
-            Task { connection: Some(connection), options, head: None, uncleared: false, closed, _lock: lock };
+            Task { connection: Some(connection), options, head: None, uncleared: true, closed, _lock: lock };
         let task = tokio::spawn(task.run(queue));
         Self { jobs, closing, task: tokio::sync::Mutex::new(Some(task)) }
     }

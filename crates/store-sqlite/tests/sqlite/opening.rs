@@ -256,6 +256,30 @@ async fn who_does_not_get_the_folder_makes_and_touches_no_database() {
 }
 
 #[tokio::test]
+async fn what_a_killed_server_left_in_the_write_ahead_log_is_cleared_by_the_next_one() {
+    let (dir, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let store = server(dir.path()).await;
+    let user = charter_events::UserId::from_u128(7);
+    store.write_secrets(&[SecretWrite::PutUserKey { user, key: UserKey::new([7; 32]) }]).await.unwrap();
+    let mut reading = raw(dir.path()).await;
+    run(&mut reading, "BEGIN; SELECT count(*) FROM events").await;
+    store.write_secrets(&[SecretWrite::DestroyUserKey { user }]).await.unwrap();
+    // Its turn to clear is over, in vain. The files are as a kill would leave them now.
+    drop(store.append().await.unwrap());
+    for name in ["charter.db", "charter.db-wal"] {
+        fs::copy(dir.path().join(name), after.path().join(name)).unwrap();
+    }
+    let wal = after.path().join("charter.db-wal");
+    let has_key = || fs::read(&wal).unwrap().windows(32).any(|bytes| bytes == [7; 32]);
+    assert!(has_key());
+
+    let next = server(after.path()).await;
+    next.forget_credentials_ended_before(charter_events::Timestamp::MIN).await.unwrap();
+    drop(next.append().await.unwrap());
+    assert!(!has_key());
+}
+
+#[tokio::test]
 async fn what_a_reader_kept_in_the_write_ahead_log_is_cleared_when_rows_are_tidied_away() {
     let dir = tempfile::tempdir().unwrap();
     let store = server(dir.path()).await;
