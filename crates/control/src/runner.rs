@@ -88,19 +88,35 @@ impl Control {
         let due = |user: &charter_policy::UserView<'_>| {
             user.status == UserStatus::AwaitingDeletion && user.erase_at.is_some_and(|at| at <= now)
         };
-        let users: Vec<UserId> =
-            policy.users().filter(due).map(|user| user.id).take(ERASED_PER_ROUND_MAX).collect();
+        let users: Vec<UserId> = policy.users().filter(due).map(|user| user.id).collect();
+        let mut overdue = users.len();
+        let mut erased = 0;
         for user in users {
             let secrets = vec![
                 SecretWrite::DestroyUserKey { user },
                 SecretWrite::RemovePassword { user },
                 SecretWrite::RemoveCredentialsOf { user, kind: None },
             ];
-            if self.by_clock(EraseUser { user }.into(), secrets).await.is_ok() {
-                self.inner.profiles.forget(user);
-                self.inner.keys_file.is_stale();
+            match self.by_clock(EraseUser { user }.into(), secrets).await {
+                Ok(()) => {
+                    self.inner.profiles.forget(user);
+                    self.inner.keys_file.is_stale();
+                    overdue = overdue.saturating_sub(1);
+                    erased += 1;
+                }
+                // He keeps nobody else waiting.
+                Err(CommandError::Refused(_)) => {
+                    tracing::warn!(%user, "an account that is due is not erased")
+                }
+                // What failed for one would fail for all.
+                Err(_) => break,
+            }
+            if erased >= ERASED_PER_ROUND_MAX {
+                break;
             }
         }
+        let overdue = u32::try_from(overdue).unwrap_or(u32::MAX);
+        metrics::gauge!("charter_erasures_overdue").set(f64::from(overdue));
     }
 
     async fn by_clock(&self, command: Command, secrets: Vec<SecretWrite>) -> Result<(), CommandError> {

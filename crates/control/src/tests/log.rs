@@ -5,13 +5,15 @@ use super::{
     house::{House, StandingClock, code, group, quiet, request, start},
 };
 use crate::{Config, LoadError, NotReady, StartError};
-use charter_commands::{AddMember, DeleteGroup, IssueGrant, RenameGroup, SuspendUser};
+use charter_commands::{
+    AddMember, DeleteGroup, IssueGrant, Limits, RenameGroup, ScheduleDeletion, SuspendUser,
+};
 use charter_events::{
     Affects, ChildTypes, CommandId, Content, Effect, Offset, Scope, StoredEvent, Subject, Timestamp, UserId,
 };
-use charter_policy::{Caller, Policy};
+use charter_policy::{Caller, Policy, UserStatus};
 use charter_store::{Batch, LogStore, MemoryStore, SnapshotStore, Store, Wanted, chain};
-use charter_testkit::ids::shown;
+use charter_testkit::ids::{shown, user};
 use std::{sync::Arc, time::Duration};
 
 /// A little of everything.
@@ -113,12 +115,55 @@ async fn each_damaged_event_is_found_with_its_offset_and_stops_start_or_writes()
     house.control.clone().shutdown().await;
     let damaged: Arc<dyn Store> = Arc::new(Bent::tampered(&house.store, 2));
     let control = start_on(damaged).await.unwrap();
-    control.submit(request(admin.clone(), group("before"))).await.unwrap();
     assert!(control.verify_log().await.is_err());
     let reason = NotReady::Damaged { offset: Offset::new(2).unwrap() };
     assert_eq!(control.readiness().not_ready, Some(reason));
     assert_eq!(code(control.submit(request(admin, group("after"))).await), "unavailable");
     assert!(control.policy().group_by_slug("after").is_none());
+}
+
+#[tokio::test]
+async fn nothing_is_signed_over_an_event_that_is_not_what_was_written_also_after_a_start_from_a_snapshot() {
+    let house = House::new().await;
+    history(&house).await;
+    house.control.clone().shutdown().await;
+    let damaged: Arc<dyn Store> = Arc::new(Bent::tampered(&house.store, 3));
+    let control = start_on(damaged).await.unwrap();
+    for _ in 0..10_000 {
+        if !control.readiness().is_ready() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let reason = NotReady::Damaged { offset: Offset::new(3).unwrap() };
+    assert_eq!(control.readiness().not_ready, Some(reason));
+    assert!(matches!(control.checkpoint(), Err(crate::TreeError::NotMade)));
+}
+
+#[tokio::test]
+async fn a_hundred_accounts_that_cant_be_erased_do_not_keep_one_waiting_that_can() {
+    let house = House::new().await;
+    let admin = house.administrator("root").await;
+    house.does(admin.clone(), group("ops")).await.unwrap();
+    let (ops, erase_at) =
+        (super::house::group_id(&house.control, "ops"), charter_testkit::at("2026-03-10T00:00:00Z"));
+    for number in 0..101 {
+        let user = house.member(&admin, &format!("user-{number}")).await;
+        // His membership would end with him: one event too many below.
+        if number < 100 {
+            house.does(admin.clone(), AddMember { group: ops, user }).await.unwrap();
+        }
+        house.does(admin.clone(), ScheduleDeletion { user, erase_at }).await.unwrap();
+    }
+    house.control.clone().shutdown().await;
+    house.clock.set("2026-03-11T00:00:00Z");
+    let config =
+        Config { limits: Limits { command_events: 1, ..Limits::default() }, ..quiet(house.clock.clone()) };
+    let control = start(&house.store, config).await.unwrap().control;
+    control.housekeeping(true).await;
+    let policy = control.policy();
+    let erased = policy.users().filter(|user| user.status == UserStatus::Erased);
+    assert_eq!(erased.map(|user| user.id).collect::<Vec<_>>(), [user("user-100")]);
 }
 
 #[tokio::test]
