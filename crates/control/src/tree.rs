@@ -91,7 +91,7 @@ impl Keeping {
 
     /// The tree with the newest checkpoint, which it has at least the leaves of.
     fn signed(&self) -> Result<(Arc<Tree>, Arc<SignedCheckpoint>), TreeError> {
-        let Kept { tree, signed } = self.load();
+        let Kept { tree, signed, .. } = self.load();
         Ok((tree, signed.ok_or(TreeError::NotMade)?))
     }
 
