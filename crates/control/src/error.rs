@@ -33,6 +33,9 @@ pub enum CommandError {
     /// More commands wait than the writer takes; try again in a moment.
     #[error("too many commands are waiting")]
     QueueFull,
+    /// Others are having commands previewed; try again in a moment.
+    #[error("too many commands are being previewed")]
+    PreviewsBusy,
     /// The request asked for a preview: it would be accepted, what it would do is in its slot, and nothing was written.
     #[error("the command was only previewed")]
     Previewed,
@@ -48,6 +51,7 @@ impl CommandError {
             Self::Unavailable { .. } => "unavailable",
             Self::UpgradeInProgress { .. } => "upgrade_in_progress",
             Self::QueueFull => "queue_full",
+            Self::PreviewsBusy => "overloaded",
             Self::Previewed => "previewed",
         }
     }

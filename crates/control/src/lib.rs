@@ -38,6 +38,7 @@ mod tables;
 mod tests;
 mod tick;
 mod tree;
+mod turns;
 mod undo;
 mod verify;
 mod writer;

@@ -5,10 +5,29 @@
 //! [`CommandError::Previewed`](crate::CommandError::Previewed): nothing that follows an accepted command happens, and
 //! nothing is queued. Must not know who may see what of it.
 
+use crate::{
+    control::Inner,
+    error::CommandError,
+    request::Request,
+    turns::{TurnError, Turns},
+    writer,
+};
 use charter_events::{StoredEvent, Timestamp};
 use charter_policy::Policy;
 use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
+
+/// How many previews are decided at once: each costs what its command would, without the queue that bounds those.
+const PREVIEWS_AT_ONCE_MAX: usize = 2;
+
+/// The turns of those who preview.
+pub(crate) struct Previews(pub(crate) Turns);
+
+impl Default for Previews {
+    fn default() -> Self {
+        Self(Turns::new(PREVIEWS_AT_ONCE_MAX))
+    }
+}
 
 /// What a command would do, at the version and moment it was decided.
 #[derive(Clone)]
@@ -38,6 +57,21 @@ impl PreviewSlot {
     /// The first command of a request is the one that is told of: what follows it would see what it wrote.
     pub(crate) fn fill(&self, previewed: Previewed) {
         let _ = self.0.set(previewed);
+    }
+}
+
+/// Has a command decided on a clone when it is its turn, off the async threads. It waits for that, bounded.
+pub(crate) async fn decide(inner: &Arc<Inner>, request: Request, slot: PreviewSlot) -> CommandError {
+    let name = request.command.name();
+    let deciding = Arc::clone(inner);
+    let decide = move || writer::preview(&deciding, request, &slot);
+    match inner.previews.0.run(inner.config.version_wait, decide).await {
+        Ok(outcome) => outcome,
+        Err(TurnError::Busy) => CommandError::PreviewsBusy,
+        Err(TurnError::Failed(error)) => {
+            tracing::error!(command = name, %error, "a command could not be previewed");
+            CommandError::Unavailable { reason: "the command could not be decided" }
+        }
     }
 }
 

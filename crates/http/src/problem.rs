@@ -257,6 +257,8 @@ impl From<CommandError> for Problem {
             }
             CommandError::QueueFull => Self::new(StatusCode::SERVICE_UNAVAILABLE, "queue_full", detail)
                 .with(header::RETRY_AFTER, RETRY_SECONDS),
+            CommandError::PreviewsBusy => Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail)
+                .with(header::RETRY_AFTER, RETRY_SECONDS),
             // Whoever previews takes what is in the slot instead.
             CommandError::Previewed => Self::internal(),
         }
@@ -406,6 +408,7 @@ mod tests {
             (CommandError::UpgradeInProgress { reason: "an older server".into() }, "upgrade_in_progress"),
             (CommandError::Unavailable { reason: "the store can't be reached" }, "unavailable"),
             (CommandError::QueueFull, "queue_full"),
+            (CommandError::PreviewsBusy, "overloaded"),
         ] {
             let response = Problem::from(error).into_response();
             assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

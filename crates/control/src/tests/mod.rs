@@ -11,6 +11,7 @@ mod idempotency;
 mod identity;
 mod log;
 mod past;
+mod previews;
 mod secrecy;
 mod seeded;
 mod servers;

@@ -229,7 +229,7 @@ impl Stage {
 
 /// Decides a command as the writer would, on a clone of the published policy, and puts what it would become into the
 /// slot. Nothing that was staged outlives this.
-pub(super) fn preview(inner: &Inner, request: Request, slot: &PreviewSlot) -> CommandError {
+pub(crate) fn preview(inner: &Inner, request: Request, slot: &PreviewSlot) -> CommandError {
     let state = inner.published.load();
     let mut stage = Stage::new(inner, &state);
     match stage.decide(inner, request) {

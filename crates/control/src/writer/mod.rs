@@ -18,6 +18,7 @@ mod follow;
 mod task;
 
 use batch::idempotency_key;
+pub(crate) use batch::preview;
 pub(crate) use follow::behind;
 pub(crate) use task::run;
 
@@ -82,7 +83,7 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
         return Err(CommandError::Unavailable { reason: reason.reason() });
     }
     if let Some(slot) = request.meta.preview.clone() {
-        return Err(batch::preview(inner, request, &slot));
+        return Err(crate::preview::decide(inner, request, slot).await);
     }
     refuse_early(inner, &request).await?;
     let (reply, answer) = oneshot::channel();
