@@ -21,6 +21,8 @@ use uuid::Uuid;
 const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
 /// Work of this kind goes on at another server when the one that did it is gone; any other is lost with its server.
 const OUTLIVES_ITS_SERVER: &str = "projection.";
+/// So often an operation is tried to be begun while other servers begin theirs.
+const BEGIN_TRIES_MAX: usize = 5;
 /// Nothing was heard for so long of work that can be lost: then it was.
 const LOST_AFTER_MICROS: i64 = 120 * 1_000_000;
 
@@ -139,6 +141,11 @@ impl Ongoing {
         self.halted
     }
 
+    /// Notes how far it is; the next that is written down tells it.
+    pub(crate) fn note(&mut self, (done, total): (u64, u64)) {
+        (self.operation.done, self.operation.total) = (done, total);
+    }
+
     async fn tell(&mut self) {
         if self.is_cancelled().await {
             return;
@@ -159,6 +166,9 @@ impl Ongoing {
             Ok(detail) => (OperationState::Done, detail),
             Err(detail) => (OperationState::Failed, detail),
         };
+        if state == OperationState::Done {
+            self.operation.done = self.operation.total;
+        }
         self.operation.state = state;
         self.operation.detail = shortened(&detail);
         self.operation.updated_at = self.control.inner.time();
@@ -194,13 +204,11 @@ impl Control {
         let mut all = in_time(inner.config.store_wait, "reading the operations", all).await?;
         for operation in &mut all {
             if is_lost(operation, inner.time()) {
-                *operation = Operation {
-                    state: OperationState::Failed,
-                    detail: "the server that did it is gone".to_owned(),
-                    updated_at: inner.time(),
-                    ..operation.clone()
-                };
-                inner.store.put_operation(operation).await?;
+                let why = "the server that did it is gone";
+                let ended = inner.end_operation(operation, OperationState::Failed, why).await?;
+                if let Some(ended) = ended {
+                    *operation = ended;
+                }
             }
         }
         Ok(all)
@@ -308,15 +316,35 @@ impl Inner {
         excluded_by: impl Fn(&Operation) -> bool,
     ) -> Result<Operation, OperationError> {
         let _one_at_a_time = self.operations.beginning.lock().await;
-        let all = Control { inner: Arc::clone(self) }.operations().await?;
-        let running = |other: &&Operation| other.state == OperationState::Running && excluded_by(other);
-        if let Some(other) = all.iter().find(running) {
-            return Err(OperationError::Running { id: other.id });
+        for _ in 0..BEGIN_TRIES_MAX {
+            let all = Control { inner: Arc::clone(self) }.operations().await?;
+            let running: Vec<_> = all.iter().filter(|one| one.state == OperationState::Running).collect();
+            if let Some(other) = running.iter().find(|other| excluded_by(other)) {
+                return Err(OperationError::Running { id: other.id });
+            }
+            let seen: Vec<Uuid> = running.iter().map(|one| one.id).collect();
+            let operation = self.operation_after(&all, kind, target, asked_by);
+            if self.store.begin_operation(&operation, &seen).await? {
+                self.operations.asked.notify_one();
+                return Ok(operation);
+            }
+            // Another server began something meanwhile: is it the same?
         }
+        let what = "beginning an operation while others begin theirs";
+        Err(StoreError::Unavailable { what, source: None }.into())
+    }
+
+    fn operation_after(
+        &self,
+        all: &[Operation],
+        kind: &str,
+        target: &str,
+        asked_by: Option<UserId>,
+    ) -> Operation {
         // Newest first is by the moment: what is begun later is later, whatever the clock says.
         let latest = all.iter().map(|operation| operation.started_at.saturating_add_micros(1)).max();
         let now = self.time();
-        let operation = Operation {
+        Operation {
             id: Uuid::now_v7(),
             kind: kind.to_owned(),
             target: target.to_owned(),
@@ -327,9 +355,26 @@ impl Inner {
             asked_by: asked_by.map(UserId::as_uuid),
             started_at: latest.map_or(now, |latest| latest.max(now)),
             updated_at: now,
+        }
+    }
+
+    /// Ends an operation that runs, with what is told of it; none when it did not run any more. The text comes first,
+    /// and only one that runs takes it: so nothing of this undoes what somebody else did meanwhile.
+    pub(crate) async fn end_operation(
+        &self,
+        operation: &Operation,
+        state: OperationState,
+        detail: &str,
+    ) -> Result<Option<Operation>, StoreError> {
+        let running = OperationState::Running;
+        let told = Operation {
+            state: running,
+            detail: shortened(detail),
+            updated_at: self.time(),
+            ..operation.clone()
         };
-        self.store.put_operation(&operation).await?;
-        self.operations.asked.notify_one();
-        Ok(operation)
+        self.store.put_operation(&told).await?;
+        let moved = self.store.move_operation(told.id, running, state, told.updated_at).await?;
+        Ok(moved.then_some(Operation { state, ..told }))
     }
 }

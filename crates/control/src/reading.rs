@@ -1,7 +1,7 @@
 //! Reading tables made from the log: a page that is at least as new as what the caller has seen. Must not know what a
 //! row means, nor who may see it: which rows are asked for is the caller's to say.
 
-use crate::control::Control;
+use crate::{control::Control, tables::head_at};
 use charter_events::Offset;
 use charter_store::{Listed, Query, StoreError};
 use std::time::Duration;
@@ -58,8 +58,9 @@ impl Control {
         let mut pause = LOOK_AGAIN_MIN;
         loop {
             moved.mark_unchanged();
-            let at = match self.inner.store.list_rows(&asked).await? {
-                Some(listed) if self.has_come(&listed, at_least) => {
+            let listed = self.inner.store.list_rows(&asked).await?;
+            let at = match self.of_this_log(query, listed).await? {
+                Some(listed) if listed.checkpoint.offset >= at_least => {
                     if asked.limit == query.limit {
                         return Ok(listed);
                     }
@@ -85,7 +86,18 @@ impl Control {
         }
     }
 
-    fn has_come(&self, listed: &Listed, at_least: Offset) -> bool {
-        listed.checkpoint.offset >= at_least && listed.checkpoint.log_id == self.log_id()
+    /// What was listed, unless it was made from another history, such as that before a restore: those tables are as good
+    /// as not built. It is found out once for each generation, by its last event.
+    async fn of_this_log(&self, query: &Query, listed: Option<Listed>) -> Result<Option<Listed>, StoreError> {
+        let Some(listed) = listed else { return Ok(None) };
+        let (tables, name) = (&self.inner.tables, query.spec.name);
+        if tables.is_of_this_log(name, listed.generation) {
+            return Ok(Some(listed));
+        }
+        if head_at(&self.inner, listed.checkpoint).await?.is_none() {
+            return Ok(None);
+        }
+        tables.found_of_this_log(name, listed.generation);
+        Ok(Some(listed))
     }
 }

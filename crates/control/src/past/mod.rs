@@ -139,15 +139,6 @@ impl Control {
     }
 }
 
-/// The head as it was when the log ended with this event; `None` when there is no such event, or a command does not end
-/// there.
-///
-/// # Errors
-/// [`LoadError::Store`].
-pub(crate) async fn head_at(store: &dyn Store, offset: Offset) -> Result<Option<Head>, LoadError> {
-    Ok(past::head_at(store, offset).await?)
-}
-
 /// The state when the log ended with a head it once had.
 ///
 /// # Errors

@@ -9,13 +9,14 @@ use super::{
 };
 use crate::{error::CommandError, operations::shortened, published::State};
 use charter_events::{Hash, Offset};
-use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target};
+use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target, causes};
 use charter_tables::{Projection, RowsDigest};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
 
 /// How often progress is written down at most.
 const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
@@ -23,6 +24,10 @@ const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
 /// they were not.
 const STILL_MIN: Duration = Duration::from_millis(50);
 const STILL_MAX: Duration = Duration::from_secs(3);
+
+/// An operation that can't go on is tried again after so long, longer each time.
+const STUMBLED_PAUSE_MIN: Duration = Duration::from_millis(100);
+const STUMBLED_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 type Digests = Result<Vec<(Checkpoint, RowsDigest)>, StoreError>;
 
@@ -34,6 +39,8 @@ pub(super) enum Phase {
     Filling,
     /// Its rows are read, and those of the generation that is read.
     Comparing(AbortOnDropHandle<Digests>),
+    /// Its further indexes are to be made as soon as there is room.
+    Compared,
     /// Its further indexes are made; it stands still.
     Indexing(AbortOnDropHandle<Result<(), StoreError>>),
     /// It is to be read as soon as it has caught up.
@@ -63,7 +70,9 @@ pub(super) struct Work {
     pub(super) compared: Option<Compared>,
     attempts: u32,
     told: Option<Instant>,
-    /// It is not tried again to record it before then.
+    /// How often it could not go on.
+    stumbles: u32,
+    /// It does not go on before then.
     pub(super) wait_until: Option<Instant>,
 }
 
@@ -83,6 +92,12 @@ impl About {
         self.generation.number
     }
 
+    /// The operation when all is done: nothing of the last progress is left.
+    pub(super) fn reached(&self) -> Operation {
+        let at = self.generation.checkpoint.offset.get();
+        Operation { done: at, total: at, ..self.operation.clone() }
+    }
+
     pub(super) fn target(&self) -> Target {
         Member { projection: self.projection, number: self.number() }.target()
     }
@@ -92,15 +107,17 @@ impl Worker {
     /// Goes on with an operation that runs, by at most one step.
     pub(super) async fn advance(&mut self, operation: &Operation, goal: &State) -> Result<(), WorkError> {
         let Some((name, number)) = targets::of(operation) else { return Ok(()) };
-        let Some(projection) = self.projection(name) else {
-            return self.fail(operation, "this build has no such projection").await;
-        };
+        // That of a newer build, which leads soon.
+        let Some(projection) = self.projection(name) else { return Ok(()) };
         let Some(generation) = self.generation(name, number).cloned() else {
             return self.fail(operation, "the tables it builds are gone").await;
         };
         let about = About { operation: operation.clone(), projection, generation };
         let version = projection.spec().version;
-        if about.generation.version != version {
+        if about.generation.version > version {
+            return Ok(());
+        }
+        if about.generation.version < version {
             let why =
                 format!("its tables have version {}, this build makes {version}", about.generation.version);
             return self.fail(operation, &why).await;
@@ -120,6 +137,7 @@ impl Worker {
                 Ok(())
             }
             Phase::Comparing(task) => self.compared(about, flat(task.await)).await,
+            Phase::Compared => self.index(&about),
             Phase::Indexing(task) if !task.is_finished() => {
                 work.phase = Phase::Indexing(task);
                 Ok(())
@@ -167,12 +185,16 @@ impl Worker {
 
     /// Begins to read the rows of both. Both stand still until they are seen at one moment, or for a little while.
     async fn compare(&mut self, about: About) -> Result<(), WorkError> {
+        let Ok(room) = Arc::clone(&self.room).try_acquire_owned() else { return Ok(()) };
         let at = about.generation.checkpoint.offset;
         self.tell(&about, at, at, "comparing its tables").await?;
         let beside = self.moving_beside(&about).map(|number| Target { number, ..about.target() });
         let targets: Vec<Target> = [about.target()].into_iter().chain(beside).collect();
         let store = Arc::clone(&self.inner.store);
-        let mut task = self.beside(async move { store.digest_rows(&targets).await });
+        let mut task = self.beside(async move {
+            let _room = room;
+            store.digest_rows(&targets).await
+        });
         let work = self.works.entry(about.operation.id).or_default();
         let still = STILL_MIN.saturating_mul(1 << work.attempts.min(6)).min(STILL_MAX);
         work.attempts += 1;
@@ -210,7 +232,7 @@ impl Worker {
         (work.compared, work.attempts) = (Some(compared), 0);
         if about.operation.kind == BUILD {
             let detail = format!("built and compared at offset {}; it waits to be read", at.offset);
-            return self.end(&about.operation, OperationState::Done, &detail).await;
+            return self.end(&about.reached(), OperationState::Done, &detail).await;
         }
         self.index(&about)
     }
@@ -238,10 +260,15 @@ impl Worker {
     fn index(&mut self, about: &About) -> Result<(), WorkError> {
         let phase = if about.generation.indexed {
             Phase::Complete
-        } else {
+        } else if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
             self.hold(about.name(), about.number());
             let (store, target) = (Arc::clone(&self.inner.store), about.target());
-            Phase::Indexing(self.beside(async move { store.index_generation(target).await }))
+            Phase::Indexing(self.beside(async move {
+                let _room = room;
+                store.index_generation(target).await
+            }))
+        } else {
+            Phase::Compared
         };
         self.phase(about.operation.id, phase);
         Ok(())
@@ -262,7 +289,10 @@ impl Worker {
         let read = active(&self.generations, about.name()).map(|read| read.number);
         match self.inner.store.activate_generation(about.target(), read).await {
             // The other one is ahead, or another was switched to: seen at the next look.
-            Err(StoreError::CheckpointMoved { .. }) => Ok(()),
+            Err(StoreError::CheckpointMoved { .. }) => {
+                self.wait(about.operation.id);
+                Ok(())
+            }
             Err(error) => Err(error.into()),
             Ok(()) => {
                 let (projection, generation) = (about.name(), about.number());
@@ -290,6 +320,44 @@ impl Worker {
         }))
     }
 
+    /// Whether an operation need not wait.
+    pub(super) fn may_go_on(&self, id: Uuid) -> bool {
+        let until = self.works.get(&id).and_then(|work| work.wait_until);
+        until.is_none_or(|until| until <= Instant::now())
+    }
+
+    /// Has an operation wait, longer each time.
+    fn wait(&mut self, id: Uuid) {
+        let work = self.works.entry(id).or_default();
+        let pause = STUMBLED_PAUSE_MIN.saturating_mul(1 << work.stumbles.min(10)).min(STUMBLED_PAUSE_MAX);
+        work.stumbles += 1;
+        work.wait_until = Some(Instant::now() + pause);
+    }
+
+    /// An operation could not go on. What the store refuses it refuses the next time too: it fails. Else it is tried
+    /// again after a while, and says so.
+    pub(super) async fn stumbled(&mut self, operation: &Operation, error: &WorkError) {
+        self.look_again();
+        self.wait(operation.id);
+        let why = causes(error);
+        let trouble = if matches!(error, WorkError::Store(StoreError::Refused(_) | StoreError::Row { .. })) {
+            let Err(error) = self.fail(operation, &why).await else { return };
+            format!("{why}; {}", causes(&error))
+        } else {
+            let told = Operation {
+                detail: shortened(&format!("it is tried again: {why}")),
+                updated_at: self.inner.time(),
+                ..operation.clone()
+            };
+            match self.inner.store.put_operation(&told).await {
+                Ok(()) => why,
+                Err(error) => format!("{why}; {}", causes(&error)),
+            }
+        };
+        let trouble = format!("operation on `{}` can't go on: {trouble}", operation.target);
+        self.is_troubled(operation.id.to_string(), trouble);
+    }
+
     async fn fail(&mut self, operation: &Operation, why: &str) -> Result<(), WorkError> {
         tracing::error!(id = %operation.id, target = operation.target, why, "an operation on tables failed");
         self.end(operation, OperationState::Failed, why).await
@@ -302,20 +370,12 @@ impl Worker {
         detail: &str,
     ) -> Result<(), WorkError> {
         self.works.remove(&operation.id);
+        self.is_over(&operation.id.to_string());
         self.look_again();
-        // Whoever stopped it meanwhile was first.
-        let running = OperationState::Running;
-        if !self.inner.store.move_operation(operation.id, running, state, self.inner.time()).await? {
-            return Ok(());
+        let ended = self.inner.end_operation(operation, state, detail).await?;
+        if let Some(ended) = ended {
+            self.operations.iter_mut().filter(|one| one.id == ended.id).for_each(|one| *one = ended.clone());
         }
-        let ended = Operation {
-            state,
-            detail: shortened(detail),
-            updated_at: self.inner.time(),
-            ..operation.clone()
-        };
-        self.inner.store.put_operation(&ended).await?;
-        self.operations.iter_mut().filter(|one| one.id == ended.id).for_each(|one| *one = ended.clone());
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::{
 use charter_commands::RecordRebuild;
 use charter_events::{Hash, ProjectionRebuilt, UserId, Via};
 use charter_policy::Caller;
-use charter_store::{Generation, OperationState, StoreError};
+use charter_store::{Generation, OperationState, StoreError, causes};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -38,7 +38,7 @@ impl Worker {
         let at = about.generation.checkpoint.offset;
         let detail = format!("generation {} is read from offset {at} on", about.number());
         self.works.remove(&id);
-        self.end(&about.operation, OperationState::Done, &detail).await
+        self.end(&about.reached(), OperationState::Done, &detail).await
     }
 
     /// Records the rebuild, once however often it is tried; tells whether it is done.
@@ -60,7 +60,6 @@ impl Worker {
                 }
                 Err(_) => Err(WorkError::Panicked),
             },
-            _ if work.wait_until.is_some_and(|until| Instant::now() < until) => Ok(false),
             _ => {
                 let compared = match work.compared {
                     Some(compared) => compared,
@@ -89,7 +88,14 @@ impl Worker {
         let goes =
             |one: &&Generation| one.projection == about.name() && !one.active && Some(one.number) != previous;
         for one in self.generations.iter().filter(goes) {
-            self.inner.store.drop_generation(about.name(), one.number).await?;
+            match self.inner.store.drop_generation(about.name(), one.number).await {
+                // Somebody's own view stands on it: nothing of this operation is the worse for it.
+                Err(error @ StoreError::Refused(_)) => {
+                    let (projection, number) = (about.name(), one.number);
+                    tracing::warn!(projection, number, error = %causes(&error), "needless tables are left over");
+                }
+                dropped => dropped?,
+            }
         }
         self.look_again();
         Ok(())

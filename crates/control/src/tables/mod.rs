@@ -14,6 +14,7 @@
 mod asked;
 mod build;
 mod finish;
+mod history;
 mod line;
 mod lines;
 mod project;
@@ -22,6 +23,7 @@ mod targets;
 mod worker;
 
 pub use asked::ProjectionError;
+pub(crate) use history::head_at;
 pub(crate) use shown::Tables;
 pub use shown::{GenerationState, ProjectionState, ProjectionStatus};
 

@@ -1,13 +1,16 @@
 //! What the runner tells of itself: how each projection stands, for people, for readiness and for metrics. Every server
 //! tells it, whichever of them does the work.
 
-use super::targets::{active, newest, of};
+use super::targets::{active, never_read, newest, of};
 use charter_events::{Offset, Timestamp};
 use charter_store::{Generation, Operation, OperationState, TableFault};
 use charter_tables::Projection;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -21,6 +24,8 @@ pub struct GenerationState {
     pub version: u32,
     /// Whether it is the one that is read.
     pub active: bool,
+    /// Whether it was never read: it is being built, waits to be read, or was given up.
+    pub is_new: bool,
     /// The last event in it.
     pub offset: Offset,
     /// The event it stopped at, and why.
@@ -65,6 +70,10 @@ pub struct ProjectionState {
 #[derive(Debug)]
 pub(crate) struct Tables {
     seen: Mutex<Vec<Generation>>,
+    /// What can't go on for now, and why.
+    troubles: Mutex<Vec<String>>,
+    /// By projection the generation that is known to be of this log: whatever it becomes is of it too.
+    of_this_log: Mutex<BTreeMap<&'static str, u32>>,
     ended: AtomicBool,
     /// Rung whenever this server moved a checkpoint, or saw that one was moved.
     pub(crate) moved: watch::Sender<()>,
@@ -72,7 +81,13 @@ pub(crate) struct Tables {
 
 impl Default for Tables {
     fn default() -> Self {
-        Self { seen: Mutex::default(), ended: AtomicBool::new(false), moved: watch::Sender::new(()) }
+        Self {
+            seen: Mutex::default(),
+            troubles: Mutex::default(),
+            of_this_log: Mutex::default(),
+            ended: AtomicBool::new(false),
+            moved: watch::Sender::new(()),
+        }
     }
 }
 
@@ -84,13 +99,28 @@ impl Tables {
 
     /// Notes what there is.
     pub(super) fn saw(&self, generations: &[Generation]) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = generations.to_vec();
+        *locked(&self.seen) = generations.to_vec();
         self.moved.send_replace(());
+    }
+
+    /// Notes what can't go on for now.
+    pub(super) fn troubled(&self, troubles: &BTreeMap<String, String>) {
+        *locked(&self.troubles) = troubles.values().cloned().collect();
+    }
+
+    /// Whether a generation was found to be of this log.
+    pub(crate) fn is_of_this_log(&self, projection: &str, number: u32) -> bool {
+        locked(&self.of_this_log).get(projection) == Some(&number)
+    }
+
+    /// A generation was found to be of this log.
+    pub(crate) fn found_of_this_log(&self, projection: &'static str, number: u32) {
+        locked(&self.of_this_log).insert(projection, number);
     }
 
     /// For people: what is wrong with the tables. Decisions are none the worse.
     pub(crate) fn wrong(&self, projections: &[&'static dyn Projection]) -> Vec<String> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = locked(&self.seen);
         let mut wrong = Vec::new();
         if self.ended.load(Ordering::Relaxed) {
             wrong.push("the tables are not kept up to date".to_owned());
@@ -100,8 +130,13 @@ impl Tables {
                 wrong.push(format!("projection `{name}` stopped at offset {}", fault.offset));
             }
         }
+        wrong.extend(locked(&self.troubles).iter().cloned());
         wrong
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The event a projection stopped at: the generation that is read, or the first one on its way.
@@ -133,6 +168,7 @@ pub(super) fn state_of(
         number: one.number,
         version: one.version,
         active: one.active,
+        is_new: never_read(operations, one),
         offset: one.checkpoint.offset,
         fault: one.fault.clone(),
         created_at: one.created_at,

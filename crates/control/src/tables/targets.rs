@@ -14,9 +14,6 @@ pub(super) const SWITCH: &str = "projection.switch";
 /// Has the generation read again that was read before.
 pub(super) const ROLLBACK: &str = "projection.rollback";
 
-/// What is said of a generation whose last event is not in the log.
-pub(super) const OTHER_HISTORY: &str = "the tables end with an event that is not in the log";
-
 /// The target of an operation on a generation.
 pub(super) fn target(projection: &str, generation: u32) -> String {
     format!("{projection}/{generation}")
@@ -45,7 +42,7 @@ pub(super) fn active<'a>(all: &'a [Generation], projection: &str) -> Option<&'a 
 }
 
 /// Whether a generation is not read and never was: it was given up, or is being made, or waits to be read.
-fn never_read(operations: &[Operation], one: &Generation) -> bool {
+pub(super) fn never_read(operations: &[Operation], one: &Generation) -> bool {
     let about = |operation: &&Operation| of(operation) == Some((one.projection.as_str(), one.number));
     let last = operations.iter().filter(about).find(|operation| operation.kind != ROLLBACK);
     !one.active && last.is_some_and(|last| last.state != OperationState::Done || last.kind == BUILD)
@@ -70,11 +67,9 @@ pub(super) fn given_up(all: &[Generation], operations: &[Operation], projection:
 }
 
 /// Whether the tables of this version are to be built without anybody asking for it: none are read, or those of an
-/// earlier version or of another history are, and nobody stopped that. What a newer build made is left alone.
+/// earlier version are, and nobody stopped that. What a newer build made is left alone.
 pub(super) fn is_due(all: &[Generation], operations: &[Operation], projection: &str, version: u32) -> bool {
-    let of_this_log = |one: &&Generation| one.fault.as_ref().is_none_or(|fault| fault.why != OTHER_HISTORY);
-    let read = active(all, projection).filter(of_this_log);
-    if read.is_some_and(|read| read.version >= version) {
+    if active(all, projection).is_some_and(|read| read.version >= version) {
         return false;
     }
     let Some(last) = newest(operations, projection) else { return true };

@@ -3,29 +3,33 @@
 
 use super::{
     build::{Phase, Work},
+    history::{Fold, Found},
     line::{Line, Member, WorkError},
-    project::fault,
     shown::show,
-    targets::{self, OTHER_HISTORY, active, generation, newest},
+    targets::{self, active, generation, newest},
 };
 use crate::{
     control::{Control, Inner},
     following::in_time,
     operations::OperationError,
-    past,
     published::State,
     runner::lead_of,
 };
-use charter_events::Offset;
-use charter_policy::Policy;
-use charter_store::{Checkpoint, Generation, Leadership, Operation, OperationState, StoreError, Task, chain};
+use charter_store::{
+    Checkpoint, Generation, Leadership, Operation, OperationState, StoreError, Task, causes,
+};
 use charter_tables::Projection;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::Instant,
 };
+use tokio::sync::Semaphore;
 use uuid::Uuid;
+
+/// So much is done on whole tables beside the lines at once: the database has connections for that, one more that keeps
+/// the tables up, and one that notes how far they are.
+const WORK_BESIDE_MAX: usize = 2;
 
 /// What a turn came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +52,11 @@ pub(super) struct Worker {
     pub(super) lines: Vec<Line>,
     pub(super) recent: VecDeque<Arc<State>>,
     pub(super) works: HashMap<Uuid, Work>,
+    pub(super) folds: Vec<Fold>,
+    /// Room for work on whole tables.
+    pub(super) room: Arc<Semaphore>,
+    /// What can't go on for now, and why, by what it is.
+    pub(super) troubles: BTreeMap<String, String>,
 }
 
 impl Worker {
@@ -61,6 +70,9 @@ impl Worker {
             lines: Vec::new(),
             recent: VecDeque::new(),
             works: HashMap::new(),
+            folds: Vec::new(),
+            room: Arc::new(Semaphore::new(WORK_BESIDE_MAX)),
+            troubles: BTreeMap::new(),
         }
     }
 
@@ -76,11 +88,8 @@ impl Worker {
     /// One turn: every line by at most one batch, every operation by at most one step.
     pub(super) async fn turn(&mut self) -> Result<Turn, WorkError> {
         let every = self.inner.config.tables_look_every;
-        if self.looked.is_none_or(|looked| looked.elapsed() >= every) {
-            match self.look().await {
-                Err(WorkError::Store(StoreError::Refused(_))) => return Ok(Turn::NotKept),
-                looked => looked?,
-            }
+        if self.looked.is_none_or(|looked| looked.elapsed() >= every) && !self.look().await? {
+            return Ok(Turn::NotKept);
         }
         if self.lead.is_none() {
             return Ok(Turn::Rest);
@@ -89,33 +98,48 @@ impl Worker {
         let behind = self.step_lines(&goal).await?;
         self.merge_lines();
         for operation in self.operations.clone() {
-            if operation.state == OperationState::Running {
-                self.advance(&operation, &goal).await?;
+            if operation.state == OperationState::Running && self.may_go_on(operation.id) {
+                match self.advance(&operation, &goal).await {
+                    Ok(()) => self.is_over(&operation.id.to_string()),
+                    // It holds up nothing else.
+                    Err(error) => self.stumbled(&operation, &error).await,
+                }
             }
         }
         Ok(if behind || self.looked.is_none() { Turn::More } else { Turn::Rest })
     }
 
-    /// Looks at everything the store keeps, and takes the lead if nobody has it.
-    async fn look(&mut self) -> Result<(), WorkError> {
+    /// Looks at everything the store keeps, and takes the lead if nobody has it; tells whether the store keeps tables.
+    async fn look(&mut self) -> Result<bool, WorkError> {
         let inner = Arc::clone(&self.inner);
         // In this order: an operation is begun after the generation it is about.
         self.operations = match (Control { inner: Arc::clone(&inner) }).operations().await {
             Ok(operations) => operations,
             Err(OperationError::Store(error)) => return Err(error.into()),
-            Err(_) => return Err(StoreError::Refused(String::new()).into()),
+            Err(_) => return Ok(false),
         };
         let generations = inner.store.generations();
-        self.generations =
-            in_time(inner.config.store_wait, "asking how far the tables are", generations).await?;
+        let generations = in_time(inner.config.store_wait, "asking how far the tables are", generations);
+        self.generations = match generations.await {
+            Err(StoreError::Refused(_)) => return Ok(false),
+            generations => generations?,
+        };
         let leads = lead_of(&inner, Task::Tables, &mut self.lead).await;
         inner.tables.saw(&self.generations);
         show(&self.generations, &inner.config.projections, inner.published.version(), leads);
         self.looked = Some(Instant::now());
-        if !leads {
-            self.lines.clear();
-            self.works.clear();
-            self.recent.clear();
+        if leads {
+            self.prepare().await?;
+        } else {
+            self.let_go();
+        }
+        Ok(true)
+    }
+
+    /// Sees to what was found, and has everything that is to move stand in a line.
+    async fn prepare(&mut self) -> Result<(), WorkError> {
+        if self.set_aside_other_histories().await? {
+            // What is left is seen at the next look.
             return Ok(());
         }
         let changed = self.go_on_without_skipped().await? | self.finish_what_was_switched().await?;
@@ -123,6 +147,32 @@ impl Worker {
             self.looked = None;
         }
         self.align().await
+    }
+
+    /// Another server leads.
+    fn let_go(&mut self) {
+        self.lines.clear();
+        self.works.clear();
+        self.recent.clear();
+        self.folds.clear();
+        self.troubles.clear();
+        self.inner.tables.troubled(&self.troubles);
+    }
+
+    /// Something can't go on for now.
+    pub(super) fn is_troubled(&mut self, what: String, trouble: String) {
+        if self.troubles.get(&what) != Some(&trouble) {
+            tracing::warn!("{trouble}");
+            self.troubles.insert(what, trouble);
+            self.inner.tables.troubled(&self.troubles);
+        }
+    }
+
+    /// It goes on again, or ended.
+    pub(super) fn is_over(&mut self, what: &str) {
+        if self.troubles.remove(what).is_some() {
+            self.inner.tables.troubled(&self.troubles);
+        }
     }
 
     /// Generations that stopped at an event which is to be left out go on, and so does whoever built them.
@@ -206,9 +256,12 @@ impl Worker {
         let wanted = self.generations.iter().filter(moves).filter_map(|one| {
             let projection = self.projection(&one.projection)?;
             let member = Member { projection, number: one.number };
-            (projection.spec().version == one.version).then_some((member, one.checkpoint))
+            (projection.spec().version == one.version).then_some((member, one.checkpoint, one.active))
         });
-        wanted.collect()
+        // Those that are read come first.
+        let mut wanted: Vec<_> = wanted.collect();
+        wanted.sort_by_key(|(_, _, active)| !active);
+        wanted.into_iter().map(|(member, checkpoint, _)| (member, checkpoint)).collect()
     }
 
     /// Puts every generation that is to move into a line that stands where it does.
@@ -223,17 +276,10 @@ impl Worker {
             };
             line.members.retain(stays);
         }
+        self.keep_folds(|at| wanted.iter().any(|(_, from)| *from == at));
         for (member, from) in wanted {
-            let name = member.projection.spec().name;
-            if self.line_of(name, member.number).is_some() {
-                continue;
-            }
-            if let Some(line) = self.lines.iter_mut().find(|l| l.is_usual() && l.checkpoint() == from) {
-                line.members.push(member);
-            } else if let Some(state) = self.state_at(from).await? {
-                self.lines.push(Line::new(state, vec![member]));
-            } else {
-                self.set_aside(member, from).await?;
+            if self.line_of(member.projection.spec().name, member.number).is_none() {
+                self.line_up(member, from).await?;
             }
         }
         self.let_go_of_empty_lines();
@@ -243,43 +289,29 @@ impl Worker {
         Ok(())
     }
 
-    /// What was made from another history, such as that before a restore, is not gone on with. If it is read it is
-    /// built anew, else it goes.
-    async fn set_aside(&mut self, member: Member, from: Checkpoint) -> Result<(), WorkError> {
-        let (projection, generation) = (member.projection.spec().name, member.number);
-        tracing::error!(projection, generation, offset = %from.offset, "tables were made from another history");
-        if self.generation(projection, generation).is_some_and(|one| one.active) {
-            let stopped = fault(from.offset, OTHER_HISTORY);
-            self.inner.store.note_fault(member.target(), Some(stopped)).await?;
-        } else {
-            self.inner.store.drop_generation(projection, generation).await?;
+    /// Puts a generation into a line as soon as the state there is at hand.
+    async fn line_up(&mut self, member: Member, from: Checkpoint) -> Result<(), WorkError> {
+        if let Some(line) = self.lines.iter_mut().find(|l| l.is_usual() && l.checkpoint() == from) {
+            line.members.push(member);
+            return Ok(());
         }
-        self.looked = None;
+        let (name, number) = (member.projection.spec().name, member.number);
+        let what = targets::target(name, number);
+        match self.state_at(from).await {
+            Ok(Found::Here(state)) => {
+                self.is_over(&what);
+                self.lines.push(Line::new(state, vec![member]));
+            }
+            Ok(Found::Later) => {}
+            Ok(Found::OtherHistory) => self.set_aside(name, number, from.offset).await?,
+            // The others go on meanwhile; it is folded again at the next look.
+            Err(error) => {
+                let trouble =
+                    format!("tables `{what}` can't go on from offset {}: {}", from.offset, causes(&error));
+                self.is_troubled(what, trouble);
+            }
+        }
         Ok(())
-    }
-
-    /// The state at a checkpoint: one at hand, or folded from the log. None: the log has no such event.
-    async fn state_at(&self, at: Checkpoint) -> Result<Option<Arc<State>>, WorkError> {
-        let published = self.inner.published.load();
-        if at.log_id != published.head.log_id || at.offset > published.head.offset {
-            // What another server committed may not be shown here yet.
-            let behind = at.log_id == published.head.log_id && self.inner.config.follow_every.is_some();
-            return if behind { Err(not_yet().into()) } else { Ok(None) };
-        }
-        if at.offset == Offset::ZERO {
-            let head = chain::empty(at.log_id);
-            return Ok(Some(Arc::new(State { policy: Arc::new(Policy::new()), head })));
-        }
-        let here = |state: &&Arc<State>| state.head.offset == at.offset && state.head.hash == at.hash;
-        let at_hand = self.lines.iter().map(|line| &line.state).chain(&self.recent);
-        if let Some(state) = at_hand.chain([&published]).find(here) {
-            return Ok(Some(Arc::clone(state)));
-        }
-        let store = self.inner.store.as_ref();
-        match past::head_at(store, at.offset).await?.filter(|head| head.hash == at.hash) {
-            Some(head) => Ok(Some(past::state_at(store, head).await?)),
-            None => Ok(None),
-        }
     }
 
     /// What is known of a generation.
@@ -291,9 +323,4 @@ impl Worker {
     pub(super) fn phase(&mut self, id: Uuid, phase: Phase) {
         self.works.entry(id).or_default().phase = phase;
     }
-}
-
-/// This server has not seen yet what the tables hold.
-const fn not_yet() -> StoreError {
-    StoreError::Unavailable { what: "following the log up to where the tables are", source: None }
 }

@@ -13,6 +13,7 @@ use charter_store::{
 };
 use charter_tables::{Changes, RowsDigest, Spec};
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -37,7 +38,14 @@ pub(super) struct Bent {
     pages: Arc<Mutex<Vec<Offset>>>,
     /// Whether every server that asks for the lead has it.
     all_lead: bool,
+    /// By the name of a call on tables: how it fails.
+    table_faults: Arc<Mutex<HashMap<&'static str, TableFailure>>>,
+    /// What is told once instead of the operations there are.
+    operations_once: Arc<Mutex<Option<Vec<Operation>>>>,
 }
+
+/// How a call on tables fails.
+type TableFailure = fn() -> StoreError;
 
 impl Bent {
     pub(super) fn on(store: &MemoryStore) -> Self {
@@ -53,6 +61,8 @@ impl Bent {
             all_lead: false,
             holds_pages: Arc::default(),
             pages: Arc::default(),
+            table_faults: Arc::default(),
+            operations_once: Arc::default(),
         }
     }
 
@@ -108,6 +118,25 @@ impl Bent {
     /// From now on polls are answered from a copy that ends there, or from the log itself.
     pub(super) fn poll_from(&self, copy: Option<Head>) {
         *self.copy.write().unwrap() = copy;
+    }
+
+    /// From now on a call on tables fails so, or works again.
+    pub(super) fn fail_tables(&self, call: &'static str, how: Option<TableFailure>) {
+        let mut faults = self.table_faults.lock().unwrap();
+        match how {
+            Some(how) => drop(faults.insert(call, how)),
+            None => drop(faults.remove(call)),
+        }
+    }
+
+    /// Whoever asks next for the operations is told these: he read them a while ago.
+    pub(super) fn tell_once(&self, operations: Vec<Operation>) {
+        *self.operations_once.lock().unwrap() = Some(operations);
+    }
+
+    fn tables(&self, call: &'static str) -> Result<MemoryStore, StoreError> {
+        let fault = self.table_faults.lock().unwrap().get(call).copied();
+        fault.map_or_else(|| Ok(self.log()), |fault| Err(fault()))
     }
 
     fn log(&self) -> MemoryStore {
@@ -279,19 +308,19 @@ impl TableStore for Bent {
     }
 
     async fn note_fault(&self, target: Target, fault: Option<TableFault>) -> Result<(), StoreError> {
-        self.log().note_fault(target, fault).await
+        self.tables("note_fault")?.note_fault(target, fault).await
     }
 
     async fn index_generation(&self, target: Target) -> Result<(), StoreError> {
-        self.log().index_generation(target).await
+        self.tables("index_generation")?.index_generation(target).await
     }
 
     async fn activate_generation(&self, target: Target, instead_of: Option<u32>) -> Result<(), StoreError> {
-        self.log().activate_generation(target, instead_of).await
+        self.tables("activate_generation")?.activate_generation(target, instead_of).await
     }
 
     async fn drop_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
-        self.log().drop_generation(projection, number).await
+        self.tables("drop_generation")?.drop_generation(projection, number).await
     }
 
     async fn retire_generation(&self, projection: &str, number: u32) -> Result<(), StoreError> {
@@ -325,6 +354,9 @@ impl TableStore for Bent {
     }
 
     async fn operations(&self) -> Result<Vec<Operation>, StoreError> {
+        if let Some(operations) = self.operations_once.lock().unwrap().take() {
+            return Ok(operations);
+        }
         self.log().operations().await
     }
 }
