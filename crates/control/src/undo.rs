@@ -9,13 +9,20 @@ use crate::{
     past::AsOfError,
     request::{Receipt, Request, RequestMeta},
 };
-use charter_commands::{Code, NotUndoable, UNDO_EVENTS_MAX, Undo};
-use charter_events::{DecodeError, Event, Offset, PermissionKey, Scope, StoredEvent};
+use charter_commands::{Code, NotUndoable, Refusal, UNDO_EVENTS_MAX, Undo};
+use charter_events::{
+    DecodeError, Event, Offset, PermissionKey, Scope, StoredEvent, envelope::REASON_BYTES_MAX,
+};
 use charter_policy::{AccessControl, AccessError, Caller, Policy};
 use charter_store::{CredentialRef, READ_EVENTS_MAX, SecretWrite, StoreError, past::AsOf};
 
 /// What who undoes a command must be allowed platform-wide, for he must know what it did.
 const NEEDED: &str = "core.audit.read";
+
+/// So many events may have followed a command that is undone: all are read, for what was decided again since.
+const SINCE_EVENTS_MAX: u64 = 1_000_000;
+/// So often an undo is tried again when the log went on between the reading of it and a decision without the writer.
+const ATTEMPTS_MAX: usize = 5;
 
 /// A command was undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +49,12 @@ pub enum UndoError {
     TooLarge {
         /// So many.
         events: u32,
+    },
+    /// It happened too long ago.
+    #[error("{events} events followed the command, and at most {SINCE_EVENTS_MAX} are looked through")]
+    TooLongAgo {
+        /// So many.
+        events: u64,
     },
     /// One of its events can't be undone, or nothing is left of it.
     #[error(transparent)]
@@ -77,23 +90,61 @@ impl Control {
     ) -> Result<UndoneCommand, UndoError> {
         self.require_to_undo(&caller)?;
         let (first, events) = self.command_at(offset).await?;
-        let undo = Undo::of(&self.before(first).await?, first, &events)?;
-        let (first, last) = (undo.first(), undo.last());
-        let meta = RequestMeta { reason: Some(reason(first, meta.reason.as_deref())), ..meta };
+        let meta = RequestMeta { reason: Some(reason(first, meta.reason.as_deref())?), ..meta };
+        let mut undo = Undo::of(&self.before(first).await?, first, &events)?;
+        let mut attempts = 1;
+        loop {
+            self.tell(&mut undo).await?;
+            match self.undo_once(&caller, &undo, meta.clone()).await {
+                Err(UndoError::Command(CommandError::Refused(refusal)))
+                    if refusal.code == Code::Stale && attempts < ATTEMPTS_MAX =>
+                {
+                    attempts = attempts.saturating_add(1);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn undo_once(
+        &self,
+        caller: &Caller,
+        undo: &Undo,
+        meta: RequestMeta,
+    ) -> Result<UndoneCommand, UndoError> {
         // What is kept of a token beside the log goes with it.
         let tokens = undo.tokens().map(|token| CredentialRef::Id(token.as_uuid()));
         let secrets = tokens.map(SecretWrite::RemoveCredential).collect();
-        let request = Request { secrets, ..Request::new(caller, undo.clone().into(), meta) };
+        let request = Request { secrets, ..Request::new(caller.clone(), undo.clone().into(), meta) };
         match self.submit(request).await {
-            Ok(receipt) => Ok(UndoneCommand { first, last, receipt }),
+            Ok(receipt) => Ok(UndoneCommand { first: undo.first(), last: undo.last(), receipt }),
             Err(CommandError::Refused(refusal)) if refusal.code == Code::NotUndoable => {
                 // Asked again for what a refusal has no room for: which events stand in the way.
+                let mut undo = undo.clone();
+                self.tell(&mut undo).await?;
                 match undo.commands(&self.policy(), self.now()) {
                     Err(not) => Err(not.into()),
                     Ok(_) => Err(CommandError::Refused(refusal).into()),
                 }
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Tells an undo what happened since it was last told, up to the end of the log as it is read. What comes after
+    /// that, the writer tells it.
+    async fn tell(&self, undo: &mut Undo) -> Result<(), UndoError> {
+        let events = self.head().offset.get().saturating_sub(undo.last().get());
+        if events > SINCE_EVENTS_MAX {
+            return Err(UndoError::TooLongAgo { events });
+        }
+        loop {
+            let page = self.inner.store.read(undo.seen(), READ_EVENTS_MAX).await?;
+            let seen = undo.seen();
+            told(undo, &page).map_err(|(offset, source)| UndoError::Unreadable { offset, source })?;
+            if undo.seen() == seen {
+                return Ok(());
+            }
         }
     }
 
@@ -151,10 +202,39 @@ fn read(stored: &StoredEvent) -> Result<Event, UndoError> {
     stored.decode().map_err(|source| UndoError::Unreadable { offset: stored.offset, source })
 }
 
-/// The log has no other place that says what a command undoes.
-fn reason(first: Offset, given: Option<&str>) -> String {
-    match given {
-        None => format!("undoes {first}"),
-        Some(why) => format!("undoes {first}: {why}"),
+/// Tells an undo of events; those it knows, and those that do not follow, change nothing.
+///
+/// # Errors
+/// The event this build can't read.
+pub(crate) fn told(undo: &mut Undo, events: &[StoredEvent]) -> Result<(), (Offset, DecodeError)> {
+    for stored in events {
+        if stored.offset <= undo.seen() {
+            continue;
+        }
+        undo.saw(stored.offset, &stored.decode().map_err(|error| (stored.offset, error))?);
     }
+    Ok(())
+}
+
+/// The log has no other place that says what a command undoes.
+///
+/// # Errors
+/// [`Code::LimitExceeded`] when there is no room for all that was given: nothing is cut off.
+fn reason(first: Offset, given: Option<&str>) -> Result<String, CommandError> {
+    let Some(why) = given else { return Ok(format!("undoes {first}")) };
+    let begin = format!("undoes {first}: ");
+    let room = REASON_BYTES_MAX.saturating_sub(begin.len());
+    if why.len() > room {
+        let detail =
+            format!("at most {room} bytes: `{begin}` goes before it, and {REASON_BYTES_MAX} are recorded");
+        return Err(CommandError::Refused(Refusal {
+            code: Code::LimitExceeded,
+            field: Some("reason".to_owned()),
+            detail,
+            missing: Vec::new(),
+            more: false,
+            objects: Vec::new(),
+        }));
+    }
+    Ok(begin + why)
 }

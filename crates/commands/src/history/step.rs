@@ -1,10 +1,12 @@
 //! From what was so before to the commands that lead there from now.
 //!
-//! What was changed again since is left alone: undoing is no way past somebody else's later decision. What went since
+//! What was changed again since is left alone, also when it came back to what the command had left: undoing is no way
+//! past somebody else's later decision. What went since
 //! with something it stood on would have gone with it anyway, and is passed over.
 
 use super::{
     inverse::{Inverse, Was, Whole},
+    since::Since,
     why::Why,
 };
 use crate::{
@@ -73,12 +75,15 @@ impl<T: PartialEq> Was<T> {
 
 impl Present<'_> {
     /// What an inverse comes to.
-    pub(super) fn step(&self, inverse: &Inverse) -> Now {
-        self.asked(inverse).unwrap_or_else(|now| now)
+    pub(super) fn step(&self, inverse: &Inverse, since: &Since) -> Now {
+        match self.asked(inverse, since).unwrap_or_else(|now| now) {
+            Now::Do(_) if since.value => Now::Never(Why::Superseded),
+            now => now,
+        }
     }
 
     /// The early ends are answers too.
-    fn asked(&self, inverse: &Inverse) -> Result<Now, Now> {
+    fn asked(&self, inverse: &Inverse, since: &Since) -> Result<Now, Now> {
         match inverse {
             Inverse::RoleCreated { role } => self.unmake_role(*role),
             Inverse::RoleRenamed { role, name } => {
@@ -86,7 +91,7 @@ impl Present<'_> {
                 let name = Some(name.back(now)?.clone());
                 Ok(run(ChangeRole { role: *role, name, add: Vec::new(), remove: Vec::new() }))
             }
-            Inverse::RoleContent { role, added, removed } => self.role_content(*role, added, removed),
+            Inverse::RoleContent { role, added, removed } => self.role_content(*role, added, removed, since),
             Inverse::RoleDeleted { role, create } => {
                 let taken = self.policy.role_by_slug(create.slug.as_str()).is_some();
                 remake(create.clone().into(), role.as_uuid(), taken)
@@ -118,7 +123,7 @@ impl Present<'_> {
             | Inverse::ObjectRenamed { .. }
             | Inverse::ObjectMoved { .. }
             | Inverse::ObjectTransferred { .. }
-            | Inverse::Inheritance { .. } => self.of_object(inverse),
+            | Inverse::Inheritance { .. } => self.of_object(inverse, since),
             Inverse::Profile { .. }
             | Inverse::Suspended { .. }
             | Inverse::Reactivated { .. }
@@ -149,14 +154,26 @@ impl Present<'_> {
         Ok(run(DeleteGroup { group }))
     }
 
-    /// Each item stands for itself: what is so again already is left out.
-    fn role_content(&self, role: RoleId, added: &[Pattern], removed: &[Pattern]) -> Result<Now, Now> {
+    /// Each item stands for itself: what is so again already, or was decided again, is left out.
+    fn role_content(
+        &self,
+        role: RoleId,
+        added: &[Pattern],
+        removed: &[Pattern],
+        since: &Since,
+    ) -> Result<Now, Now> {
         let held = self.policy.role(role).ok_or(Now::Moot(Why::Gone))?.permissions;
         let holds = |item: &&Pattern| held.binary_search(item).is_ok();
-        let remove: Vec<_> = added.iter().filter(holds).cloned().collect();
-        let add: Vec<_> = removed.iter().filter(|item| !holds(item)).cloned().collect();
+        let mut remove: Vec<_> = added.iter().filter(holds).cloned().collect();
+        let mut add: Vec<_> = removed.iter().filter(|item| !holds(item)).cloned().collect();
         if add.is_empty() && remove.is_empty() {
             return Err(Now::Moot(Why::Already));
+        }
+        let stands = |item: &Pattern| !since.items.contains(item);
+        remove.retain(stands);
+        add.retain(stands);
+        if add.is_empty() && remove.is_empty() {
+            return Err(Now::Never(Why::Superseded));
         }
         Ok(run(ChangeRole { role, name: None, add, remove }))
     }
@@ -206,7 +223,7 @@ impl Present<'_> {
         Ok(run(terms.clone()))
     }
 
-    fn of_object(&self, inverse: &Inverse) -> Result<Now, Now> {
+    fn of_object(&self, inverse: &Inverse, since: &Since) -> Result<Now, Now> {
         let known = |id: &ObjectId| self.policy.object(*id).ok_or(Now::Moot(Why::Gone));
         match inverse {
             Inverse::ObjectCreated { object } => {
@@ -224,7 +241,8 @@ impl Present<'_> {
                 let external = view.external_id.cloned();
                 let external_id =
                     (external_id.before != external_id.after).then(|| external_id.back(&external).cloned());
-                let (name, external_id) = (changed(name)?, changed(external_id)?);
+                let (name, external_id) =
+                    (changed(name, since.name)?, changed(external_id, since.external_id)?);
                 if name.is_none() && external_id.is_none() {
                     return Err(Now::Moot(Why::Already));
                 }
@@ -309,9 +327,10 @@ fn remake(command: Command, id: Uuid, taken: bool) -> Result<Now, Now> {
 }
 
 /// A member that did not change, or is so again, is left out; one that was changed again stops.
-fn changed<T>(member: Option<Result<T, Now>>) -> Result<Option<T>, Now> {
+fn changed<T>(member: Option<Result<T, Now>>, again: bool) -> Result<Option<T>, Now> {
     match member {
         None | Some(Err(Now::Moot(_))) => Ok(None),
+        Some(Ok(_)) if again => Err(Now::Never(Why::Superseded)),
         Some(Ok(value)) => Ok(Some(value)),
         Some(Err(now)) => Err(now),
     }

@@ -1,13 +1,14 @@
 //! Undoes a command, by the commands that lead back.
 //!
-//! Refused: `forbidden` without `core.audit.read` platform-wide, for who undoes a command must know it;
-//! `not_undoable` when one of its events can't be undone, or nothing is left of them; then whatever refuses one of
-//! the commands that lead back. They are decided in order, each on what its predecessors left, with every guard, by
-//! the same caller at the same moment: all or none.
+//! Refused: `forbidden` without `core.audit.read` platform-wide, for who undoes a command must know it; `stale` when it
+//! was not told of everything that happened since; `not_undoable` when one of its events can't be undone, or nothing is
+//! left of them; then whatever refuses one of the commands that lead back. They are decided in order, each on what its
+//! predecessors left, with every guard, by the same caller at the same moment: all or none.
 
 use super::{
     UNDO_EVENTS_MAX,
     inverse::{Fate, Inverse, Whole},
+    since::{Since, Thing},
     step::{Now, Present, Renewed, Step},
     why::{NotUndoable, Reason, Why},
 };
@@ -21,14 +22,19 @@ use crate::{
 };
 use charter_events::{Event, Offset, Timestamp, TokenId};
 use charter_policy::Policy;
+use std::collections::BTreeMap;
 
-/// Undoes a command. Made with [`Undo::of`].
+/// Undoes a command. Made with [`Undo::of`], and then told of everything that happened since ([`Undo::saw`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undo {
     first: Offset,
     last: Offset,
     whole: Whole,
     inverses: Vec<Undone>,
+    /// Where in `inverses` a thing is restored.
+    places: BTreeMap<Thing, Vec<usize>>,
+    /// The last event it was told of.
+    seen: Offset,
 }
 
 /// One event, and what undoing it restores.
@@ -37,6 +43,7 @@ struct Undone {
     offset: Offset,
     type_name: &'static str,
     inverse: Inverse,
+    since: Since,
 }
 
 impl Undone {
@@ -59,7 +66,9 @@ impl Undo {
             last = first.plus(index).unwrap_or(Offset::MAX);
             let (offset, type_name) = (last, event.type_name());
             match whole.fate(before, event) {
-                Fate::Undo(inverse) => inverses.push(Undone { offset, type_name, inverse }),
+                Fate::Undo(inverse) => {
+                    inverses.push(Undone { offset, type_name, inverse, since: Since::default() });
+                }
                 // Without what it goes with, it is nothing by itself.
                 Fate::Beside => stays.push(Reason { offset, type_name, why: Why::Gone }),
                 Fate::Stays(why) => stays.push(Reason { offset, type_name, why }),
@@ -70,8 +79,28 @@ impl Undo {
         let stays = if inverses.is_empty() { stays } else { Vec::new() };
         match NotUndoable::of(never).or_else(|| NotUndoable::of(stays)) {
             Some(not) => Err(not),
-            None => Ok(Self { first, last, whole, inverses }),
+            None => Ok(Self { first, last, whole, places: places(&inverses), inverses, seen: last }),
         }
+    }
+
+    /// Tells it of the event that comes next in the log: what was decided again since is not undone. An event that is
+    /// not the next one changes nothing; an undo that misses one is refused (`stale`).
+    pub fn saw(&mut self, offset: Offset, event: &Event) {
+        if self.seen.plus(1) != Some(offset) {
+            return;
+        }
+        self.seen = offset;
+        let Some(thing) = Thing::decided_by(event) else { return };
+        for place in self.places.get(&thing).into_iter().flatten() {
+            if let Some(Undone { inverse, since, .. }) = self.inverses.get_mut(*place) {
+                since.note(inverse, event);
+            }
+        }
+    }
+
+    /// The last event it was told of.
+    pub const fn seen(&self) -> Offset {
+        self.seen
     }
 
     /// The first event of the command that is undone.
@@ -107,7 +136,7 @@ impl Undo {
         let present = Present { policy, now, whole, first: *first, last: *last };
         let (mut steps, mut never, mut moot) = (Vec::new(), Vec::new(), Vec::new());
         for undone in self.inverses.iter().rev() {
-            match present.step(&undone.inverse) {
+            match present.step(&undone.inverse, &undone.since) {
                 Now::Do(step) => steps.push((undone, *step)),
                 Now::Moot(why) => moot.push(undone.reason(why)),
                 Now::Never(why) => never.push(undone.reason(why)),
@@ -127,6 +156,10 @@ impl Decide for Undo {
         if self.inverses.len() > UNDO_EVENTS_MAX {
             return Err(Refusal::limit("offset", "events in a command that is undone", UNDO_EVENTS_MAX));
         }
+        if self.seen < policy.version() {
+            let detail = format!("what happened after offset {} was not looked at", self.seen);
+            return Err(Refusal::of(Code::Stale, "offset", detail));
+        }
         let steps = self.steps(policy, ctx.now).map_err(|not| not_undoable(&not))?;
         let (mut state, mut renewed, mut events) = (policy.clone(), Renewed::default(), Vec::new());
         for (undone, step) in steps {
@@ -140,6 +173,16 @@ impl Decide for Undo {
         }
         Ok(Decided::events(events))
     }
+}
+
+fn places(inverses: &[Undone]) -> BTreeMap<Thing, Vec<usize>> {
+    let mut places = BTreeMap::<_, Vec<_>>::new();
+    for (place, undone) in inverses.iter().enumerate() {
+        if let Some(thing) = Thing::restored_by(&undone.inverse) {
+            places.entry(thing).or_default().push(place);
+        }
+    }
+    places
 }
 
 fn not_undoable(not: &NotUndoable) -> Refusal {

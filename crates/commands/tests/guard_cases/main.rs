@@ -22,6 +22,7 @@ mod rules_objects;
 mod say;
 mod undo;
 mod undo_restores;
+mod undo_since;
 mod world;
 
 /// The cases of all files, but for the large ones.
@@ -38,6 +39,7 @@ fn all_cases() -> Vec<(&'static str, fn())> {
         rules_catalog_and_users::CASES,
         undo::CASES,
         undo_restores::CASES,
+        undo_since::CASES,
     ]
     .concat()
 }

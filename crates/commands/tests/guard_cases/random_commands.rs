@@ -55,7 +55,7 @@ pub(crate) fn played(worlds: u64) -> Result<(usize, usize, usize), String> {
                 && let Some(undo) =
                     log.get(rng.below(log.len())).and_then(|happened| happened.try_undo().ok())
             {
-                command = undo.into();
+                command = play.world.told(undo);
             }
             let before = play.world.policy.clone();
             asked += 1;

@@ -62,6 +62,7 @@ pub(crate) fn readers(more: impl FnOnce(History) -> History) -> World {
 
 /// The reasons why nothing can be undone, or is left to be.
 pub(crate) fn not_now(w: &World, undo: &Undo) -> Vec<Why> {
+    let Command::Undo(undo) = w.told(undo.clone()) else { panic!("an undo is another command") };
     let not = undo.commands(&w.policy, w.now).expect_err("it can be undone");
     not.reasons.iter().map(|reason| reason.why).collect()
 }

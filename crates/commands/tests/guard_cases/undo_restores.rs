@@ -55,8 +55,10 @@ cases! {
         let removed = done(&mut w, "root", leave("g", "d"));
         let undone = done(&mut w, "root", removed.undo());
         assert_eq!(not_now(&w, &removed.undo()), [Why::Already]);
-        w.ok("root", undone.undo());
-        w.would("root", removed.undo());
+        let again = done(&mut w, "root", undone.undo());
+        // That he is out is the last undo's doing by now.
+        assert_eq!(not_now(&w, &removed.undo()), [Why::Superseded]);
+        w.would("root", again.undo());
     }
 
     fn what_is_in_use_by_now_is_not_unmade() {

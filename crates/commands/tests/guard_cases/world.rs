@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     pub(crate) if_match: Option<Offset>,
     ids: Counted,
+    /// What happened, from the first event on; a policy put back to an earlier version goes on from there.
+    log: Vec<Event>,
 }
 
 /// The events an installation begins with, with roles known by their slug.
@@ -100,6 +102,7 @@ impl World {
             limits: Limits::default(),
             if_match: None,
             ids: Counted(SequentialIds::new()),
+            log: Vec::new(),
         };
         world.given(|_| history);
         world
@@ -117,6 +120,19 @@ impl World {
         let actor = charter_events::Actor::System;
         let meta = EventMeta { offset, recorded_at: self.now.max(self.policy.recorded_at()), actor };
         self.policy.apply(&meta, event).unwrap_or_else(|fault| panic!("{event:?} does not fit: {fault}"));
+        self.log.truncate(usize::try_from(offset.get() - 1).unwrap());
+        self.log.push(event.clone());
+    }
+
+    /// The command as the writer decides it: an undo is told of all that happened since.
+    pub(crate) fn told(&self, command: impl Into<Command>) -> Command {
+        let mut command = command.into();
+        if let Command::Undo(undo) = &mut command {
+            let offsets = (1..=self.policy.version().get()).map(|at| Offset::new(at).unwrap());
+            let since = offsets.zip(&self.log).skip(usize::try_from(undo.seen().get()).unwrap());
+            since.for_each(|(offset, event)| undo.saw(offset, event));
+        }
+        command
     }
 
     /// Time passes.
@@ -130,6 +146,7 @@ impl World {
         caller: &Caller,
         command: impl Into<Command>,
     ) -> Result<Decided, Refusal> {
+        let command = self.told(command);
         let context = Context::new(caller, self.now, &mut self.ids, &self.limits).if_match(self.if_match);
         #[cfg(feature = "mutants")]
         let context = {
@@ -138,7 +155,7 @@ impl World {
             context
         };
         let mut context = context;
-        decide(&self.policy, &command.into(), &mut context)
+        decide(&self.policy, &command, &mut context)
     }
 
     /// The command is accepted and happens.

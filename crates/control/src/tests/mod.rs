@@ -18,3 +18,4 @@ mod servers;
 mod sign_in;
 mod sqlite;
 mod tables;
+mod undo;

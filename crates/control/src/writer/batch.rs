@@ -11,13 +11,14 @@ use crate::{
     preview::{PreviewSlot, Previewed},
     published::State,
     request::{KeptSession, Receipt, Request},
+    undo::told,
 };
-use charter_commands::{Code, Decided, Refusal};
+use charter_commands::{Code, Command, Decided, Refusal};
 use charter_events::{CommandId, CommandMeta, Hash, Head, Offset, StoredEvent, Timestamp};
 use charter_policy::{Caller, Policy};
 use charter_store::{
-    Answer, Append, Batch, Chain, ChainError, CredentialRef, CredentialRow, IdempotencyKey, SecretWrite,
-    StoreError,
+    Answer, Append, Batch, Chain, ChainError, CredentialRef, CredentialRow, IdempotencyKey, READ_EVENTS_MAX,
+    SecretWrite, StoreError,
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -26,11 +27,17 @@ use std::{
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+/// An undo that waited while more events than this were appended is refused (`stale`): it is told of them while the head
+/// is locked.
+const TOLD_EVENTS_MAX: u64 = 20_000;
+
 type Reply = oneshot::Sender<Result<Receipt, CommandError>>;
 
 /// A transaction under way.
 pub(super) struct Stage {
     policy: Policy,
+    /// Where the log ends, without what is staged.
+    began: Offset,
     chain: Chain,
     now: Timestamp,
     pub(super) batch: Batch,
@@ -42,6 +49,7 @@ impl Stage {
     pub(super) fn new(inner: &Inner, state: &State) -> Self {
         Self {
             policy: (*state.policy).clone(),
+            began: state.head.offset,
             chain: Chain::new(state.head),
             now: inner.time().max(state.head.recorded_at),
             batch: Batch::default(),
@@ -68,7 +76,7 @@ impl Stage {
         append: &mut dyn Append,
         job: Job,
     ) -> Result<(), StoreError> {
-        let Job { request, reply } = job;
+        let Job { mut request, reply } = job;
         let first_answer = match idempotency_key(&request) {
             None => None,
             Some(key) => match self.batch.answers.iter().find(|answer| answer.key == key) {
@@ -84,9 +92,33 @@ impl Stage {
         };
         let result = match first_answer {
             Some(answer) => repeat(&request, &answer),
-            None => self.decide(inner, request),
+            None => match self.tell(append, &mut request).await {
+                Ok(()) => self.decide(inner, request),
+                Err(error) => {
+                    self.replies.push((reply, Err(CommandError::Unavailable { reason: "" })));
+                    return Err(error);
+                }
+            },
         };
         self.replies.push((reply, result));
+        Ok(())
+    }
+
+    /// Tells an undo what happened while it waited. One that is not told of everything is refused when it is decided.
+    async fn tell(&self, append: &mut dyn Append, request: &mut Request) -> Result<(), StoreError> {
+        let Command::Undo(undo) = &mut request.command else { return Ok(()) };
+        if self.began.get().saturating_sub(undo.seen().get()) > TOLD_EVENTS_MAX {
+            return Ok(());
+        }
+        while undo.seen() < self.began {
+            let page = append.read_since(undo.seen(), READ_EVENTS_MAX).await?;
+            let seen = undo.seen();
+            if told(undo, &page).is_err() || undo.seen() == seen {
+                return Ok(());
+            }
+        }
+        // What was staged here can be read.
+        let _ = told(undo, &self.batch.events);
         Ok(())
     }
 

@@ -6,7 +6,8 @@
 //! 1. who is alive, only while a server of an older build is;
 //! 2. the lock on the head (waits for other servers' batches, bounded);
 //! 3. the events others appended since, a page of 2,000 at a time; nothing when there are none;
-//! 4. for each command with an idempotency key, the answer it got before;
+//! 4. for each command with an idempotency key, the answer it got before; for one that undoes another, the events since
+//!    it read the log;
 //! 5. the write of all events, answers and secrets;
 //! 6. the commit. An error of it costs one more lock and read, to learn what became of it.
 //!
@@ -28,7 +29,7 @@ use crate::{
     following::in_time,
     request::{Receipt, Request, RequestMeta},
 };
-use charter_commands::{Code, Context, Decided, Refusal, decide};
+use charter_commands::{Code, Command, Context, Decided, Refusal, decide};
 use charter_events::{
     Timestamp,
     envelope::{REASON_BYTES_MAX, REQUEST_ID_BYTES_MAX},
@@ -119,6 +120,10 @@ pub(crate) fn show_counters() {
 /// counts only if the policy stands at the head of the log, and the request can't be a repeat that was accepted before.
 pub(crate) async fn refuse_early(inner: &Arc<Inner>, request: &Request) -> Result<(), CommandError> {
     let state = inner.published.load();
+    // The writer tells it what it has not seen.
+    if matches!(&request.command, Command::Undo(undo) if undo.seen() < state.policy.version()) {
+        return Ok(());
+    }
     let Err(refusal) = try_on(inner, &state.policy, request) else { return Ok(()) };
     if let Some(key) = idempotency_key(request) {
         // Asked only now: a command that was carried out is refused afterwards (the name is taken), and its repeat has

@@ -14,7 +14,7 @@ impl From<UndoError> for Problem {
             UndoError::Past(error) => Self::from(error).of("offset"),
             UndoError::Command(error) => error.into(),
             UndoError::Store(error) => error.into(),
-            UndoError::TooLarge { .. } => {
+            UndoError::TooLarge { .. } | UndoError::TooLongAgo { .. } => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "limit_exceeded", detail).of("offset")
             }
             UndoError::NotUndoable(not) => {
