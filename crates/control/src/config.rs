@@ -72,7 +72,7 @@ pub struct Config {
     pub clock: Arc<dyn Clock>,
     /// Told how far a start has come.
     pub progress: Option<ProgressFn>,
-    /// How many past states are kept for further questions: each may be as large as the present one.
+    /// How many past states are kept for further questions, large ones fewer: each may be as large as the present one.
     pub past_policies_max: usize,
     /// How long a question about the past waits for its state to be replayed.
     pub past_wait: Duration,

@@ -1,6 +1,10 @@
 //! Folding to a past version: once for all who ask for it, a few at a time, going on when nobody waits any longer.
 
-use super::{AsOfError, folded, kept::Kept, state_at};
+use super::{
+    AsOfError, folded,
+    kept::{Kept, THINGS_MAX},
+    state_at,
+};
 use crate::{
     control::Inner,
     load::{Folding, LoadError},
@@ -38,9 +42,9 @@ struct Shelf {
 }
 
 impl Pasts {
-    /// At most so many states are kept.
+    /// At most so many states are kept, and of large ones fewer.
     pub(crate) fn new(states_max: usize) -> Self {
-        let shelf = Shelf { kept: Kept::new(states_max), on_their_way: HashMap::new() };
+        let shelf = Shelf { kept: Kept::new(states_max, THINGS_MAX), on_their_way: HashMap::new() };
         Self {
             shelf: Mutex::new(shelf),
             room: Semaphore::new(FOLDS_AT_ONCE_MAX),
