@@ -6,6 +6,7 @@
 //! installation was given the file of another, it has that one's.
 
 use crate::{
+    backup_result::BackupResult,
     control::{Control, Inner},
     error::{CommandError, VersionNotReached},
     operations::{Ongoing, OperationError},
@@ -65,10 +66,8 @@ impl BackupWatch {
 pub struct BackupMade {
     /// The last event in it.
     pub head: Head,
-    /// SHA-256 of the file.
-    pub digest: Hash,
-    /// For people: which file it is, how large, and where the keys are.
-    pub told: String,
+    /// Which file it is, how large, and where the keys are.
+    pub result: BackupResult,
 }
 
 /// What is in the file of keys.
@@ -202,7 +201,7 @@ impl Control {
         asked_by: Option<UserId>,
         meta: RequestMeta,
         watch: Arc<BackupWatch>,
-    ) -> Result<String, BackupFailed> {
+    ) -> Result<BackupResult, BackupFailed> {
         self.require_no_key_lost(backups).await?;
         let made = backups.take(self.store(), self.inner.time(), Arc::clone(&watch)).await;
         let made = made.map_err(|error| {
@@ -225,7 +224,7 @@ impl Control {
         let outcome = if taken.is_ok() { "done" } else { "failed" };
         metrics::counter!("charter_backups_total", "outcome" => outcome).increment(1);
         match &taken {
-            Ok(told) => tracing::info!(%id, "backup taken: {told}"),
+            Ok(made) => tracing::info!(%id, "backup taken: {made}"),
             Err(BackupFailed::Stopped) => tracing::info!(%id, "the backup was stopped"),
             Err(error) => tracing::error!(%id, error = %causes(error), "no backup was taken"),
         }
@@ -233,7 +232,7 @@ impl Control {
         if matches!(taken, Err(BackupFailed::Stopped)) && ongoing.is_cancelled().await {
             return;
         }
-        if let Err(error) = ongoing.end(taken.map_err(|error| causes(&error))).await {
+        if let Err(error) = ongoing.end(taken.map(|made| made.kept()).map_err(|error| causes(&error))).await {
             tracing::warn!(%id, error = %causes(&error), "the end of the backup can't be written down");
         }
     }
@@ -241,14 +240,17 @@ impl Control {
     /// Writes down now and then how far it is, and stops it once it was stopped or the server ends.
     async fn watched(
         &self,
-        taking: impl Future<Output = Result<String, BackupFailed>>,
+        taking: impl Future<Output = Result<BackupResult, BackupFailed>>,
         watch: &BackupWatch,
         ongoing: &mut Ongoing,
-    ) -> Result<String, BackupFailed> {
+    ) -> Result<BackupResult, BackupFailed> {
         tokio::pin!(taking);
         loop {
             tokio::select! {
-                taken = &mut taking => return taken,
+                taken = &mut taking => {
+                    ongoing.note(watch.read());
+                    return taken;
+                }
                 () = tokio::time::sleep(LOOK_EVERY) => {
                     let (done, total) = watch.read();
                     let halted = ongoing.progress(done, total, "events written and read back").await.is_err();
@@ -265,19 +267,19 @@ impl Control {
         made: BackupMade,
         asked_by: Option<UserId>,
         meta: RequestMeta,
-    ) -> Result<String, BackupFailed> {
-        let BackupMade { head, digest, told } = made;
-        let taken = BackupTaken { head: head.offset, hash: head.hash, digest, asked_by };
+    ) -> Result<BackupResult, BackupFailed> {
+        let BackupMade { head, result } = made;
+        let taken = BackupTaken { head: head.offset, hash: head.hash, digest: result.sha256, asked_by };
         let RequestMeta { via, request_id, reason, .. } = meta;
         let meta = RequestMeta { request_id, reason, ..RequestMeta::new(via) };
         let request = Request::new(Caller::System, RecordBackup { taken }.into(), meta);
         if let Err(error) = self.submit(request).await {
-            return Err(BackupFailed::NotRecorded { told, error });
+            return Err(BackupFailed::NotRecorded { told: result.to_string(), error });
         }
         #[expect(clippy::cast_precision_loss, reason = "a gauge takes floats; seconds fit")]
         let seconds = (self.inner.time().as_micros() / 1_000_000) as f64;
         metrics::gauge!("charter_last_backup_timestamp_seconds").set(seconds);
-        Ok(told)
+        Ok(result)
     }
 
     /// The file of keys may have the only copy of a key: of anybody whom this log does not say was erased.

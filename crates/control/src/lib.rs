@@ -5,6 +5,7 @@
 
 mod access;
 mod backup;
+mod backup_result;
 mod cache;
 mod clock;
 mod config;
@@ -44,6 +45,7 @@ mod verify;
 mod writer;
 
 pub use access::AccessControl;
+pub use backup_result::BackupResult;
 pub use backup::{BACKUP_OPERATION, BackupError, BackupFailed, BackupMade, BackupWatch, Backups, KeysKept};
 pub use clock::{Clock, SystemClock};
 pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};

@@ -159,7 +159,8 @@ pub struct Operation {
     pub target: String,
     /// How it stands.
     pub state: OperationState,
-    /// For people: what it is at, or how it ended. At most [`TABLE_TEXT_BYTES_MAX`] bytes.
+    /// What it is at, or how it ended: for people, or as members where whoever does such work says so. At most
+    /// [`TABLE_TEXT_BYTES_MAX`] bytes.
     pub detail: String,
     /// How much is done …
     pub done: u64,

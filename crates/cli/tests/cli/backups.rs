@@ -59,6 +59,13 @@ fn a_folder_is_backed_up_without_its_server_and_restored_with_names_or_without()
     let verified = home.run(&format!("backup verify {file} --keys {keys} -o json")).done().json();
     assert_eq!((&verified["users_with_key"], &verified["users_without_key"]), (&2.into(), &0.into()));
     assert!(taken.stdout.contains(verified["sha256"].as_str().unwrap()));
+    let again = home.run(&format!("backup --offline --data {data} -o json")).done().json();
+    let result = &again["result"];
+    let path = result["file"].as_str().unwrap();
+    assert_eq!(result["bytes"], std::fs::metadata(home.path(path)).unwrap().len());
+    assert!(again["detail"].as_str().unwrap().starts_with(&format!("`{path}`: events up to")), "{again}");
+    let named = home.run(&format!("backup --offline --data {data} -o name")).done().stdout;
+    assert!(home.path(named.trim_end()).is_file(), "{named}");
     let log = home.run(&format!("replay export --data {data}")).done().stdout;
     assert!(log.contains("\"operations.backup_taken\"") && log.contains("\"nightly\""), "{log}");
 

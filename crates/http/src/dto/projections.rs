@@ -1,7 +1,7 @@
 //! Read models in tables, and long work.
 
 use charter_control::{GenerationState, ProjectionState, ProjectionStatus, operation_state};
-use charter_events::{Offset, Timestamp};
+use charter_events::{Hash, Offset, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -36,6 +36,10 @@ pub struct ProjectionGeneration {
     pub version: u32,
     /// Whether it is the one that is read.
     pub active: bool,
+    /// Whether it was never read: it is being built, waits for `/switch`, or was given up. One that is neither read
+    /// nor new is kept for `/rollback`.
+    #[serde(default, rename = "new")]
+    pub is_new: bool,
     /// The last event in it.
     #[schema(value_type = u64)]
     pub offset: Offset,
@@ -92,6 +96,9 @@ pub struct Operation {
     pub state: String,
     /// For people: what it is at, or how it ended.
     pub detail: String,
+    /// What a backup that is done came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<BackupResult>,
     /// How much is done …
     pub done: u64,
     /// … of how much; 0 when not known.
@@ -105,6 +112,32 @@ pub struct Operation {
     /// When anything of it last changed.
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Timestamp,
+}
+
+/// A backup that was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BackupResult {
+    /// Its path, on the machine of the server that took it.
+    pub file: String,
+    /// The offset of the last event in it.
+    #[schema(value_type = u64)]
+    pub offset: Offset,
+    /// Its length, in bytes.
+    pub bytes: u64,
+    /// SHA-256 of the file, in hex.
+    #[schema(value_type = String)]
+    pub sha256: Hash,
+    /// The path of the file of users' keys that was replaced, on that machine.
+    pub keys_file: String,
+    /// How many users' keys are in that.
+    pub keys: u64,
+}
+
+impl From<charter_control::BackupResult> for BackupResult {
+    fn from(made: charter_control::BackupResult) -> Self {
+        let charter_control::BackupResult { file, offset, bytes, sha256, keys_file, keys } = made;
+        Self { file, offset, bytes, sha256, keys_file, keys }
+    }
 }
 
 impl From<ProjectionState> for Projection {
@@ -133,6 +166,7 @@ impl From<GenerationState> for ProjectionGeneration {
             number: state.number,
             version: state.version,
             active: state.active,
+            is_new: state.is_new,
             offset: state.offset,
             fault: state.fault.map(|fault| ProjectionFault { offset: fault.offset, why: fault.why }),
             created_at: state.created_at,
@@ -142,12 +176,14 @@ impl From<GenerationState> for ProjectionGeneration {
 
 impl From<charter_store::Operation> for Operation {
     fn from(operation: charter_store::Operation) -> Self {
+        let made = charter_control::BackupResult::of(&operation);
         Self {
             id: operation.id,
             kind: operation.kind,
             target: operation.target,
             state: operation_state(operation.state).to_owned(),
-            detail: operation.detail,
+            detail: made.as_ref().map_or(operation.detail, ToString::to_string),
+            result: made.map(BackupResult::from),
             done: operation.done,
             total: operation.total,
             asked_by: operation.asked_by,

@@ -7,7 +7,7 @@ use crate::{
     exit::{Failure, Outcome},
 };
 use async_trait::async_trait;
-use charter_control::{BackupMade, BackupWatch, Backups, KeysKept};
+use charter_control::{BackupMade, BackupResult, BackupWatch, Backups, KeysKept};
 use charter_events::{LogId, Offset, Timestamp};
 use charter_replay_tools::{
     Progress,
@@ -82,7 +82,7 @@ impl Backups for Kept {
             folder.take(store.as_ref(), now, &mut |at| phases.tell(at, &watch)).await
         });
         let taken = taken.await?;
-        Ok(BackupMade { head: taken.head, digest: taken.digest, told: told(&taken) })
+        Ok(BackupMade { head: taken.head, result: result(&taken) })
     }
 
     async fn keys_kept(&self, store: Arc<dyn Store>) -> Result<KeysKept, BoxError> {
@@ -129,14 +129,16 @@ impl Phases {
     }
 }
 
-fn told(taken: &Taken) -> String {
+fn result(taken: &Taken) -> BackupResult {
     let Taken { head, digest, bytes, file, keys_file, keys } = taken;
-    format!(
-        "`{}`: events up to {}, {bytes} bytes, SHA-256 {digest}; the keys of {keys} users in `{}`",
-        file.display(),
-        head.offset,
-        keys_file.display()
-    )
+    BackupResult {
+        file: file.display().to_string(),
+        offset: head.offset,
+        bytes: *bytes,
+        sha256: *digest,
+        keys_file: keys_file.display().to_string(),
+        keys: *keys,
+    }
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use crate::{
     app::App,
     client::Client,
     exit::{Doing, Exit, Failure, Outcome, chain},
+    output::Format,
 };
-use charter_control::{BackupFailed, BackupWatch, Config, Control, RequestMeta};
+use charter_control::{BackupFailed, BackupResult, BackupWatch, Config, Control, RequestMeta};
 use charter_events::Via;
 use charter_replay_tools::{
     Progress,
@@ -96,7 +97,7 @@ async fn at_server(app: &App, no_wait: bool) -> Outcome {
     let ended = until_ended(app, &client, begun).await?;
     match text(&ended, "state") {
         "done" => {
-            app.out.answer(&ended, || text(&ended, "detail").to_owned())?;
+            shown_as(app, &ended, ended.pointer("/result/file"))?;
             Ok(Exit::Done)
         }
         "cancelled" => Err(Failure::error("the backup was stopped")),
@@ -142,12 +143,19 @@ async fn here(app: &App, args: &Take) -> Outcome {
     })?;
     let done = taken(app, &opened, Kept(folder)).await;
     opened.close().await;
-    let told = done?;
-    app.out.answer(&json!({"detail": told}), || told.clone())?;
+    let made = done?;
+    let told = json!({"detail": made.to_string(), "result": made});
+    shown_as(app, &told, told.pointer("/result/file"))?;
     Ok(Exit::Done)
 }
 
-async fn taken(app: &App, opened: &Opened, kept: Kept) -> Outcome<String> {
+/// Prints a backup that was taken; by name it is its path.
+fn shown_as(app: &App, made: &Value, file: Option<&Value>) -> Outcome<()> {
+    let file = file.and_then(Value::as_str).filter(|_| app.out.format() == Format::Name);
+    app.out.answer(made, || file.unwrap_or_else(|| text(made, "detail")).to_owned())
+}
+
+async fn taken(app: &App, opened: &Opened, kept: Kept) -> Outcome<BackupResult> {
     // Nothing but the backup: no setup code, no verification in the background.
     let config = Config { make_setup_code: false, verify_every: None, ..Config::default() };
     let control = Control::start(opened.store.clone(), config).await?.control;
@@ -161,9 +169,9 @@ async fn taken(app: &App, opened: &Opened, kept: Kept) -> Outcome<String> {
 
 async fn shown(
     app: &App,
-    taking: impl Future<Output = Result<String, BackupFailed>>,
+    taking: impl Future<Output = Result<BackupResult, BackupFailed>>,
     watch: &BackupWatch,
-) -> Result<String, BackupFailed> {
+) -> Result<BackupResult, BackupFailed> {
     tokio::pin!(taking);
     let mut bar = None;
     let taken = loop {
