@@ -25,6 +25,7 @@ const PROJECTION: Shape = Shape {
         Column { heading: "VERSION", at: "/version" },
         Column { heading: "READ", at: "/read" },
         Column { heading: "KEPT", at: "/kept" },
+        Column { heading: "NEW", at: "/new" },
         Column { heading: "STOPPED AT", at: "/stopped" },
         Column { heading: "OPERATION", at: "/operation" },
     ],
@@ -46,14 +47,21 @@ const OPERATION: Shape = Shape {
     view: as_sent,
 };
 
-/// The generations as a table shows them: the one that is read, those that are kept, and why one stopped.
+/// The generations as a table shows them: the one that is read, those that are kept, how far new ones are, and why one
+/// stopped.
 fn with_generations(row: &Value) -> Cow<'_, Value> {
     let generations = row.get("generations").and_then(Value::as_array);
     let all: Vec<&Value> = generations.into_iter().flatten().collect();
     let is_read = |one: &&&Value| one.get("active") == Some(&Value::Bool(true));
     let number = |one: &&Value| one.get("number").cloned().unwrap_or_default();
     let read = all.iter().find(is_read).map(number);
-    let kept: Vec<Value> = all.iter().filter(|one| !is_read(one)).map(number).collect();
+    let is_new = |one: &&&Value| one.get("new") == Some(&Value::Bool(true));
+    let kept: Vec<Value> = all.iter().filter(|one| !is_read(one) && !is_new(one)).map(number).collect();
+    let new: Vec<String> = all
+        .iter()
+        .filter(is_new)
+        .map(|one| format!("{} at {}", number(one), one.get("offset").cloned().unwrap_or_default()))
+        .collect();
     let stopped = all.iter().find_map(|one| {
         let fault = one.get("fault")?;
         let why = fault.get("why").and_then(Value::as_str).unwrap_or_default();
@@ -63,6 +71,7 @@ fn with_generations(row: &Value) -> Cow<'_, Value> {
     if let Some(members) = shown.as_object_mut() {
         members.insert("read".to_owned(), json!(read));
         members.insert("kept".to_owned(), json!(kept));
+        members.insert("new".to_owned(), json!(new));
         members.insert("stopped".to_owned(), json!(stopped));
     }
     Cow::Owned(shown)
@@ -272,14 +281,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_shows_which_generation_is_read_which_are_kept_and_why_one_stopped() {
+    fn a_table_shows_which_generation_is_read_which_are_kept_how_far_new_ones_are_and_why_one_stopped() {
         let row = json!({"name": "directory", "status": "stopped", "behind": 3, "version": 1, "generations": [
             {"number": 1, "active": false},
             {"number": 2, "active": true, "fault": {"offset": 7, "why": "no such row"}},
+            {"number": 3, "active": false, "new": true, "offset": 1200},
         ]});
         assert_eq!(
             PROJECTION.cells(&row),
-            ["directory", "stopped", "3", "1", "2", "1", "7: no such row", "-"]
+            ["directory", "stopped", "3", "1", "2", "1", "3 at 1200", "7: no such row", "-"]
         );
     }
 }
