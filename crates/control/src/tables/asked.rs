@@ -26,8 +26,13 @@ const REBUILDS: &str = "core.projection.rebuild";
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectionError {
     /// There is no projection of this name (404).
-    #[error("there is no projection `{0}`")]
-    Unknown(String),
+    #[error("there is no projection `{name}`: there are `{known}`")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
     /// The caller may not (403).
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -74,7 +79,7 @@ impl ProjectionError {
     /// The stable code of the error.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Unknown(_) => "not_found",
+            Self::Unknown { .. } => "not_found",
             Self::Access(_) => "forbidden",
             Self::Running { .. } => "rebuild_running",
             Self::NothingToSwitchTo => "nothing_to_switch_to",
@@ -198,8 +203,7 @@ impl Control {
         if meta.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
             return Err(ProjectionError::ReasonRequired);
         }
-        let unknown = || ProjectionError::Unknown(name.to_owned());
-        let projection = spec.name.parse().map_err(|_| unknown())?;
+        let projection = spec.name.parse().map_err(|_| self.unknown_projection(name))?;
         if !self.policy().is_skipped(spec.name, at) {
             let (generations, _) = self.tables_kept().await?;
             let stopped = |one: &Generation| one.fault.as_ref().is_some_and(|fault| fault.offset == at);
@@ -219,11 +223,16 @@ impl Control {
     fn known_projection(&self, name: &str) -> Result<&'static dyn Projection, ProjectionError> {
         let all = &self.inner.config.projections;
         let found = all.iter().find(|projection| projection.spec().name == name).copied();
-        found.ok_or_else(|| ProjectionError::Unknown(name.to_owned()))
+        found.ok_or_else(|| self.unknown_projection(name))
+    }
+
+    fn unknown_projection(&self, name: &str) -> ProjectionError {
+        let all: Vec<_> = self.inner.config.projections.iter().map(|one| one.spec().name).collect();
+        ProjectionError::Unknown { name: name.to_owned(), known: all.join("`, `") }
     }
 
     fn may_rebuild(&self, name: &str, caller: &Caller) -> Result<&'static dyn Projection, ProjectionError> {
-        let key: PermissionKey = REBUILDS.parse().map_err(|_| ProjectionError::Unknown(name.to_owned()))?;
+        let key: PermissionKey = REBUILDS.parse().map_err(|_| self.unknown_projection(name))?;
         self.policy().at(self.now()).require(caller, &key, Scope::Global)?;
         self.known_projection(name)
     }

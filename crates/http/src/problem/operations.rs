@@ -23,7 +23,8 @@ impl From<ProjectionError> for Problem {
         let (code, detail) = (error.code(), error.to_string());
         let invalid = |field| Self::invalid_member(code, field, detail.clone());
         match error {
-            ProjectionError::Unknown(_) => Self::not_found(),
+            // Who is told may rebuild any of them: there is nothing to hide.
+            ProjectionError::Unknown { .. } => Self::new(StatusCode::NOT_FOUND, code, detail),
             ProjectionError::Access(error) => error.into(),
             ProjectionError::Running { .. }
             | ProjectionError::NothingToSwitchTo

@@ -7,14 +7,20 @@ use crate::{
     dto,
     problem::Problem,
 };
+use charter_control::BACKUP_OPERATION;
 use charter_events::Scope;
 use charter_store::Operation;
 use uuid::Uuid;
 
-/// The operations the caller may see, newest first, as many as are remembered.
+/// The operations the caller may see, newest first, as many as are remembered: those on projections with
+/// `core.projection.read` or `core.projection.rebuild`, backups with `core.backup.create`. Who has none of these is
+/// refused.
 #[utoipa::path(get, path = "/api/v1/operations", operation_id = "list_operations", tag = "operations",
     responses((status = 200, description = "All of them", body = dto::List<dto::Operation>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Operation>> {
+    if !KINDS.iter().flat_map(|kind| keys(kind)).any(|key| ask.may_core(key, Scope::Global)) {
+        ask.require("core.projection.read", Scope::Global)?;
+    }
     let all = ask.app.control.operations().await?.into_iter().filter(|one| sees(&ask, one));
     let items = all.map(dto::Operation::from).collect();
     Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
@@ -46,6 +52,9 @@ pub(crate) async fn resume(ask: Ask, _body: NoBody) -> Answered<dto::Operation> 
     let id = driven(&ask).await?;
     Ok(Answer::ok(ask.policy.version(), ask.app.control.resume_operation(id).await?.into()))
 }
+
+/// One kind of each sort of work.
+const KINDS: [&str; 2] = ["projection.rebuild", BACKUP_OPERATION];
 
 /// What it takes to see work of a kind, and to ask for it.
 fn keys(kind: &str) -> [&'static str; 2] {

@@ -89,6 +89,12 @@ async fn a_projection_is_rebuilt_held_switched_and_rolled_back() {
     api.admin("POST", "/projections/groups/switch", Value::Null).await.refused(409, "nothing_to_switch_to");
     let held = api.admin("POST", "/projections/groups/rebuild", json!({"switch": false})).await;
     assert_eq!(ended(&api, held).await["kind"], "projection.build");
+    let shown = api.admin("GET", "/projections", Value::Null).await.ok(200).body;
+    let generations = shown["items"][0]["generations"].as_array().unwrap();
+    let told: Vec<_> = generations.iter().map(|one| (&one["number"], &one["active"], &one["new"])).collect();
+    let (yes, no) = (json!(true), json!(false));
+    let expected = [(json!(1), &no, &no), (json!(2), &yes, &no), (json!(3), &no, &yes)];
+    assert_eq!(told, expected.each_ref().map(|(number, active, new)| (number, *active, *new)));
     let switched = api.admin("POST", "/projections/groups/switch", Value::Null).await;
     assert_eq!(ended(&api, switched).await["target"], "groups/3");
     let back = ended(&api, api.admin("POST", "/projections/groups/rollback", Value::Null).await).await;
@@ -103,6 +109,7 @@ async fn a_projection_is_rebuilt_held_switched_and_rolled_back() {
 #[tokio::test]
 async fn what_is_not_there_is_not_found_and_nothing_changes() {
     let api = api().await;
+    let stranger = api.user("stranger").await;
     let head = api.head();
     for verb in ["rebuild", "switch", "rollback", "skip"] {
         let body = match verb {
@@ -111,7 +118,9 @@ async fn what_is_not_there_is_not_found_and_nothing_changes() {
             _ => Value::Null,
         };
         let path = format!("/projections/nothing/{verb}");
-        api.admin("POST", &path, body).await.refused(404, "not_found");
+        let told = api.admin("POST", &path, body.clone()).await.refused(404, "not_found").body;
+        assert_eq!(told["detail"], "there is no projection `nothing`: there are `groups`");
+        api.by(&stranger, "POST", &path, body).await.refused(403, "forbidden");
     }
     for id in ["00000000-0000-7000-8000-000000000000", "nonsense"] {
         api.admin("GET", &format!("/operations/{id}"), Value::Null).await.refused(404, "not_found");
@@ -184,5 +193,6 @@ async fn who_may_only_read_sees_operations_and_stops_none() {
     api.by(&reader, "POST", &format!("{at}/cancel"), Value::Null).await.refused(403, "forbidden");
     api.by(&reader, "POST", "/projections/groups/rebuild", json!({})).await.refused(403, "forbidden");
     api.by(&nobody, "GET", &at, Value::Null).await.refused(404, "not_found");
-    assert_eq!(api.by(&nobody, "GET", "/operations", Value::Null).await.body["items"], json!([]));
+    let told = api.by(&nobody, "GET", "/operations", Value::Null).await.refused(403, "forbidden").body;
+    assert_eq!(told["missing"], json!(["core.projection.read"]));
 }
