@@ -5,8 +5,9 @@ use crate::{
     ask::{Ask, PageAsk},
     problem::Problem,
 };
+use axum::http::StatusCode;
 use charter_control::{UserOrder, UserQuery};
-use charter_events::{ObjectId, UserId, UserKind};
+use charter_events::{ObjectId, Scope, UserId, UserKind};
 use charter_policy::{AccessControl, ObjectView, Page, Policy, UserStatus, UserView};
 use charter_store::{Filter, Query};
 use charter_tables::{DIRECTORY, Row, Value};
@@ -117,7 +118,7 @@ pub(crate) async fn roles(
 /// The objects the caller may read, searched: of a type, in a folder, of an owner.
 ///
 /// # Errors
-/// 404 for a folder he may not know; 422 when he may read too many to search among, but not all.
+/// 404 for a folder he may not know, and for an owner who is nobody if he may read who there is; 422 when he may read too many to search among, but not all.
 pub(crate) async fn objects<'a>(
     ask: &'a Ask,
     page: &PageAsk,
@@ -136,8 +137,15 @@ pub(crate) async fn objects<'a>(
         }
     }
     if let Some(owner) = ask.params.text("owner") {
-        // Nobody's objects and those of nobody known are the same.
-        let Some(owner) = ask.user_named(owner) else { return Ok((Vec::new(), None)) };
+        let owner = match ask.user_named(owner) {
+            Some(owner) => owner,
+            None if ask.may_core("core.user.read", Scope::Global) => {
+                let detail = format!("there is no user `{owner}`");
+                return Err(Problem::new(StatusCode::NOT_FOUND, "not_found", detail).of("owner"));
+            }
+            // To others nobody's objects and those of nobody known are the same.
+            None => return Ok((Vec::new(), None)),
+        };
         filters.push(Filter::Is("owner_id", Value::Uuid(owner.as_uuid())));
     }
     if let Some(ids) = readable(ask, only).await? {

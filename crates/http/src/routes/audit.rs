@@ -29,14 +29,15 @@ const NOBODY: Uuid = Uuid::nil();
 ///
 /// `actor` is a user's id, username or external id, `module:<name>`, or `system`. `subject` is whom it is about,
 /// `object` what it is about or where a grant is, `type` an event's type or its area. `from` and `to` are included,
-/// each an offset or a time. `q` is looked for in types, names of roles, groups and objects, keys and reasons, whatever the
-/// case; people's names are not searched, because they are sealed.
+/// each an offset or a time. `q` is looked for in types, names of roles, groups and objects, keys and reasons, whatever
+/// the case; people's names are not searched, because they are sealed.
 ///
 /// A `from` that is yet to come is refused (`beyond_head`), as is one after `to` (`invalid_range`). Who may read
 /// everything is told when nobody has a name (404); to others that is an empty answer.
 ///
-/// `core.audit.read` is needed platform-wide; with `object`, on that object is enough. Names are those of now, or those
-/// of then for what is gone; an erased user has none.
+/// `core.audit.read` is needed platform-wide; with `object`, on that object is enough, but for `q`: it finds entries by
+/// the names of folders, which may be hidden. Names are those of now, or those of then for what is gone; an erased user
+/// has none.
 #[utoipa::path(get, path = "/api/v1/audit", operation_id = "audit", tag = "history",
     responses((status = 200, description = "One page", body = dto::List<dto::AuditEntry>)))]
 pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::AuditEntry>> {
@@ -47,7 +48,7 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::AuditEntry>> {
     filters.extend(subject(&ask, may_all)?);
     filters.extend(kind(&ask)?);
     filters.extend(bounds(&ask).await?);
-    filters.extend(search(&ask)?);
+    filters.extend(search(&ask, may_all)?);
     let listed = ask.app.control.list_rows(&query(filters, &page), ask.policy.version()).await?;
     let mut rows = listed.rows;
     let more = rows.len() > page.limit;
@@ -216,8 +217,13 @@ async fn require_begun(ask: &Ask, from: AsOf) -> Result<(), Problem> {
     Ok(())
 }
 
-fn search(ask: &Ask) -> Result<Option<Filter>, Problem> {
+/// Entries are found by the names of folders too, which who may read one object only is not always shown: whether one
+/// is found would tell him whether he guessed a name.
+fn search(ask: &Ask, may_all: bool) -> Result<Option<Filter>, Problem> {
     let Some(text) = ask.params.text("q") else { return Ok(None) };
+    if !may_all {
+        ask.require(live::KEY, Scope::Global).map_err(|problem| problem.of("q"))?;
+    }
     if !(1..=SEARCH_CHARS_MAX).contains(&text.chars().count()) {
         return Err(Problem::invalid_parameter("q", format!("it takes 1 to {SEARCH_CHARS_MAX} characters")));
     }

@@ -128,7 +128,7 @@ async fn who_audits_one_object_learns_no_hidden_folder_by_searching_for_its_name
     let api = Api::furnished().await;
     let bob = api.user("bob").await;
     api.give("user:bob", &["core.audit.read"], "server:s1").await;
-    api.admin("PATCH", "/objects/server/s1", json!({"parent": null})).await.ok(200);
+    api.admin("POST", "/objects/server/s1/move", json!({"parent": null})).await.ok(200);
     let moved = read(&api, "?object=server:s1&q=europe&type=object.moved").await;
     assert_eq!(moved["items"][0]["old"]["parent_name"], "Europe");
     let shown = api.by(&bob, "GET", "/audit?object=server:s1&type=object.moved", Value::Null).await.ok(200);

@@ -133,7 +133,10 @@ async fn objects_are_listed_by_owner_and_a_name_nobody_has_owns_nothing() {
     let api = Api::furnished().await;
     assert_eq!(walked(&api, &api.admin, "/objects?owner=ada", 2, "external_id").await, ["eu", "s1", "s2"]);
     assert_eq!(walked(&api, &api.admin, "/objects?owner=ada&sort=-type", 2, "type").await[0], "server");
-    assert_eq!(walked(&api, &api.admin, "/objects?owner=nobody", 2, "name").await, [""; 0]);
+    let told = api.admin("GET", "/objects?owner=nobody", Value::Null).await.refused(404, "not_found");
+    assert_eq!(told.body["detail"], "there is no user `nobody`");
+    let stranger = api.user("stranger").await;
+    assert_eq!(walked(&api, &stranger, "/objects?owner=nobody", 2, "name").await, [""; 0]);
 }
 
 async fn people(api: &Api) {
