@@ -3,7 +3,7 @@
 
 use crate::{answer::POLICY_VERSION, ask::Ask, live, problem::Problem};
 use axum::{
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use charter_control::TreeError;
@@ -65,7 +65,8 @@ pub(crate) async fn tile(ask: Ask) -> Result<Response, Problem> {
 }
 
 /// A proof that an event is in the log, which needs nothing but the log's key to check: its record, the way to the
-/// root, and the newest checkpoint (C2SP `tlog-proof`, the record as its extra data).
+/// root, and the newest checkpoint (C2SP `tlog-proof`, the record as its extra data). Of an offset after the log's end
+/// it is 422 `beyond_head`.
 #[utoipa::path(get, path = "/api/v1/log/proof", operation_id = "log_proof", tag = "history",
     responses((status = 200, description = "A proof", body = String, content_type = "text/plain")))]
 pub(crate) async fn proof(ask: Ask) -> Result<Response, Problem> {
@@ -74,6 +75,21 @@ pub(crate) async fn proof(ask: Ask) -> Result<Response, Problem> {
         ask.params.number::<u64>("offset")?.and_then(Offset::new).filter(|offset| *offset > Offset::ZERO);
     let offset =
         offset.ok_or_else(|| Problem::invalid_parameter("offset", "it takes the offset of an event"))?;
-    let proof = ask.app.control.prove(offset).await?;
+    let proof = ask.app.control.prove(offset).await.map_err(|error| unproven(&ask, offset, error))?;
     Ok(answer(&ask, TEXT, proof.to_string()))
+}
+
+/// An event that the newest checkpoint does not have yet is in the next one; one that the log does not have is none.
+fn unproven(ask: &Ask, offset: Offset, error: TreeError) -> Problem {
+    let head = ask.app.control.head().offset;
+    match error {
+        TreeError::Beyond { .. } if offset <= head => {
+            Problem::overloaded("checkpoint_not_made", "the next checkpoint will have the event")
+        }
+        TreeError::Beyond { .. } => {
+            let detail = format!("the log has no event at offset {offset}: it ends at {head}");
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "beyond_head", detail).of("offset")
+        }
+        error => error.into(),
+    }
 }

@@ -158,7 +158,7 @@ async fn a_proof_stands_alone_and_one_of_the_next_checkpoint_is_of_the_same_log(
 }
 
 #[tokio::test]
-async fn tiles_and_events_that_the_checkpoint_does_not_have_are_not_found() {
+async fn tiles_that_the_checkpoint_does_not_have_are_not_found_and_events_are_beyond_the_head() {
     let api = long().await;
     let size = checkpoint(&api).await.size();
     for tile in [
@@ -186,7 +186,10 @@ async fn tiles_and_events_that_the_checkpoint_does_not_have_are_not_found() {
         96,
         "narrower than the log ever was at a checkpoint"
     );
-    api.admin("GET", &format!("/log/proof?offset={}", size + 1), Value::Null).await.refused(404, "not_found");
+    let told = api.admin("GET", &format!("/log/proof?offset={}", size + 1), Value::Null).await;
+    let told = told.refused(422, "beyond_head").body;
+    assert_eq!(told["field"], "offset");
+    assert_eq!(told["detail"], format!("the log has no event at offset {}: it ends at {size}", size + 1));
     for offset in ["", "?offset=0", "?offset=x", "?offset=-1", "?offset=9223372036854775808"] {
         let reply = api.admin("GET", &format!("/log/proof{offset}"), Value::Null).await;
         reply.refused(400, "invalid_parameter");
