@@ -11,6 +11,63 @@ fn examples() -> Vec<&'static str> {
     DOCUMENT.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap().trim()).collect()
 }
 
+/// What the document has a role of the database say, for the names of this one.
+fn said_by(role: &str, database: &charter_services::Database, auditor: &str) -> String {
+    let blocks = DOCUMENT.split(&format!("```sql {role}\n")).skip(1);
+    let text: String = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(text.contains(" TO auditor;"), "the document has nothing for the {role}");
+    let text = text.replace("DATABASE charter ", &format!("DATABASE {} ", database.name));
+    text.replace("TO auditor;", &format!("TO {auditor};"))
+}
+
+/// Has the roles of an installation let an auditor in as the document says, and tells his URL.
+async fn auditor_of(database: &charter_services::Database) -> String {
+    use sqlx::Connection as _;
+    let auditor = format!("{}_auditor", database.name);
+    database.sql(&format!("CREATE ROLE {auditor} LOGIN PASSWORD 'reads'")).unwrap();
+    for (role, url) in [("owner", &database.owner_url), ("server", &database.server_url)] {
+        let mut connection = sqlx::PgConnection::connect(url).await.unwrap();
+        let said = said_by(role, database, &auditor);
+        let done = sqlx::raw_sql(sqlx::AssertSqlSafe(said.clone())).execute(&mut connection).await;
+        done.unwrap_or_else(|error| panic!("the {role} can't: {error}\n{said}"));
+    }
+    let place = database.server_url.rsplit_once('@').unwrap().1;
+    format!("postgres://{auditor}:reads@{place}")
+}
+
+#[tokio::test]
+async fn an_auditors_role_reads_the_views_also_after_a_rebuild_and_nothing_else() {
+    use sqlx::Connection as _;
+    let installation = Installation::new(Database::Postgres).unwrap();
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    admin.get("/api/v1/audit").await.unwrap().expect(200).unwrap();
+    let built = async || {
+        let told = admin.get("/api/v1/projections").await.unwrap().expect(200).unwrap();
+        told.body["items"].as_array().unwrap().iter().all(read)
+    };
+    eventually("every projection is read", 60, built).await.unwrap();
+    let database = installation.database().unwrap();
+    let url = auditor_of(database).await;
+    let rebuilt =
+        admin.post("/api/v1/projections/directory/rebuild", &json!({})).await.unwrap().expect(202).unwrap();
+    let at = format!("/api/v1/operations/{}", rebuilt.body["id"].as_str().unwrap());
+    let done = async || admin.get(&at).await.unwrap().body["state"] == "done";
+    eventually("the rebuild is done", 60, done).await.unwrap();
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    for table in ["users", "groups", "objects", "grants", "access_entries", "audit_entries"] {
+        let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM tables.{table}"));
+        let counted: Result<i64, _> = sqlx::query_scalar(count).fetch_one(&mut connection).await;
+        counted.unwrap_or_else(|error| panic!("{table}: {error}"));
+    }
+    for refused in ["DELETE FROM tables.groups", "SELECT count(*) FROM log.events"] {
+        let error = sqlx::query(refused).execute(&mut connection).await.unwrap_err();
+        assert!(error.to_string().contains("permission denied"), "{refused}: {error}");
+    }
+    drop(connection);
+    server.stop().unwrap();
+}
+
 /// Something of everything the examples ask for.
 async fn furnish(admin: &Caller) {
     let key = |action: &str| {
