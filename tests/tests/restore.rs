@@ -169,7 +169,76 @@ async fn who_may_not_or_where_there_is_no_folder_no_backup_is_taken(installation
     assert_eq!(std::fs::read_dir(backups.path()).unwrap().count(), 0);
 }
 
+/// Has the installation keep its tables and nothing else, as when a backup is restored beside them.
+fn lose_all_but_the_tables(installation: &Installation) {
+    match installation.kind() {
+        Database::Sqlite => {
+            let data = installation.data(0);
+            for file in ["charter.db", "charter.db-wal", "charter.db-shm"] {
+                let _ = std::fs::remove_file(data.join(file));
+            }
+            let _ = std::fs::remove_dir_all(data.join("snapshots"));
+            assert!(data.join("tables.db").exists());
+        }
+        Database::Postgres => {
+            installation.database().unwrap().sql("DROP SCHEMA log CASCADE").unwrap();
+            installation.run_well(&["migrate"]).unwrap();
+        }
+    }
+}
+
+async fn are_followed(admin: &Caller) {
+    eventually("the tables are followed", WAIT_SECONDS_MAX, async || {
+        let Ok(all) = admin.get("/api/v1/projections").await else { return false };
+        let follows = |one: &serde_json::Value| one["status"] == "following" && one["behind"] == 0;
+        all.body["items"].as_array().is_some_and(|all| !all.is_empty() && all.iter().all(follows))
+    })
+    .await
+    .unwrap();
+}
+
+async fn tables_that_stayed_beside_a_restored_log_show_nothing_of_what_was_lost(installation: Installation) {
+    let backups = tempfile::tempdir().unwrap();
+    let installation =
+        installation.with("CHARTER_BACKUPS", text(backups.path())).with("CHARTER_PASSWORD", PASSWORD);
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    groups(&admin, &["kept"]).await;
+    let file = backed_up(&admin, backups.path()).await;
+    let lost: Vec<String> = (0..40).map(|number| format!("lost-{number}")).collect();
+    groups(&admin, &lost.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    are_followed(&admin).await;
+    server.stop().unwrap();
+    lose_all_but_the_tables(&installation);
+    let keys = keys_in(backups.path());
+    installation.run_well(&["restore", text(&file), "--keys", text(&keys), "--reason", "drill"]).unwrap();
+    installation.run_well(&["recover-admin", "--username", ADMIN]).unwrap();
+
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.sign_in(ADMIN, PASSWORD).await.unwrap();
+    let found = async |text: &str| admin.get(&format!("/api/v1/groups?q={text}")).await.unwrap();
+    // From the first moment on: while they are not built it says so.
+    eventually("they are built anew", WAIT_SECONDS_MAX, async || {
+        let answer = found("lost").await;
+        let told = answer.status == 503 && answer.code() == "tables_not_built";
+        assert!(told || (answer.status == 200 && answer.body["items"] == json!([])), "{answer:?}");
+        answer.status == 200
+    })
+    .await
+    .unwrap();
+    groups(&admin, &["after"]).await;
+    are_followed(&admin).await;
+    assert_eq!(found("kept").await.body["items"].as_array().unwrap().len(), 1);
+    assert_eq!(found("after").await.body["items"].as_array().unwrap().len(), 1);
+    let audit = admin.get("/api/v1/audit?limit=1").await.unwrap().expect(200).unwrap();
+    assert_eq!(audit.body["items"][0]["type"], "group.created", "{audit:?}");
+    let ready = admin.get("/readyz").await.unwrap();
+    assert!(ready.status == 200 && ready.body["degraded"].as_array().is_none_or(Vec::is_empty), "{ready:?}");
+    server.stop().unwrap();
+}
+
 on_both_databases!(
+    tables_that_stayed_beside_a_restored_log_show_nothing_of_what_was_lost,
     a_restored_log_is_a_fork_of_the_stream,
     a_backup_is_taken_while_commands_run_and_each_is_in_it_or_after_it,
     who_may_not_or_where_there_is_no_folder_no_backup_is_taken,
