@@ -14,7 +14,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use charter_commands::RecordBackup;
-use charter_events::{BackupTaken, Hash, Head, Timestamp, UserId};
+use charter_events::{BackupTaken, Head, Timestamp, UserId};
 use charter_policy::Caller;
 use charter_store::{BoxError, Operation, Store, StoreError, causes};
 use std::{
