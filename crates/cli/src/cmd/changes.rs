@@ -80,11 +80,11 @@ pub(crate) fn show_preview(app: &App, told: &Value) -> Outcome {
         app.out.line("")?;
         show(app, &told.changes)?;
     }
-    let events = counted(told.events.len(), "event");
+    let events = counted(usize::try_from(told.event_count).unwrap_or(usize::MAX), "event");
     let changes = counted(told.changes.len(), "change");
     app.out.note(&format!("It would append {events}: {changes} in who may do what."));
     if !told.complete {
-        app.out.warn("There are more changes than a preview tells.");
+        app.out.warn("There is more than a preview tells.");
     }
     app.out.warn(&format!("Nothing was changed: this is a preview at version {}.", told.policy_version));
     Ok(Exit::Done)

@@ -80,7 +80,7 @@ pub(crate) fn preview_text(preview: &PreviewAnswer) -> String {
         listed(&mut text, preview.changes.iter().map(change_line));
     }
     if !preview.complete {
-        text.push_str("\nThere are more changes than are told.");
+        text.push_str("\nThere is more than is told.");
     }
     text.trim_end().to_owned()
 }
@@ -130,6 +130,7 @@ mod tests {
         });
         serde_json::from_value(json!({
             "policy_version": 9, "at": "2026-03-01T12:00:00Z", "complete": changes < 50,
+            "event_count": events.len(),
             "events": events.iter().map(event).collect::<Vec<_>>(), "changes": vec![change; changes],
         }))
         .unwrap()
@@ -142,7 +143,7 @@ mod tests {
                         So these would change:\n  + bob a.b.c platform-wide";
         assert_eq!(text, expected);
         let text = preview_text(&preview(&["grant.issued"], 60));
-        assert!(text.contains("… and 40 more") && text.ends_with("There are more changes than are told."));
+        assert!(text.contains("… and 40 more") && text.ends_with("There is more than is told."));
         let text = preview_text(&preview(&["role.renamed"], 0));
         assert!(text.ends_with("Nobody you may see would gain or lose anything now."), "{text}");
     }

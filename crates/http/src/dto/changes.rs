@@ -104,7 +104,7 @@ pub struct PreviewEvent {
     pub type_name: String,
     /// The version of its schema.
     pub schema: u16,
-    /// What it says.
+    /// What it says; instead of a user's names, `profile` is `[sealed]`.
     pub payload: serde_json::Value,
 }
 
@@ -120,10 +120,13 @@ pub struct PreviewAnswer {
     /// The made-up id of the main thing it would create.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<Uuid>,
-    /// What would be appended, as far as the caller may see it; none when everything is so already.
+    /// What would be appended, as far as the caller may see it; none when everything is so already. At most 1,000.
     pub events: Vec<PreviewEvent>,
-    /// Who would gain and lose what, as far as the caller may read it.
+    /// How many events the caller may see would be appended, told or not.
+    pub event_count: u64,
+    /// Who would gain and lose what, as far as the caller may read it. At most 1,000.
     pub changes: Vec<AccessChange>,
-    /// Whether these are all changes the caller may read; else there may be more than an answer takes.
+    /// Whether these are all events and changes the caller may read. Else there are more than an answer takes, or more
+    /// had to be compared than a preview does, whoever may read it.
     pub complete: bool,
 }

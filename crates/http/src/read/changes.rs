@@ -1,8 +1,8 @@
 //! Answers that changed, as the API shows them: the decisions of both sides, and only what the caller may read.
 
-use super::{Names, decision, object_ref, sees_grant};
+use super::{Names, decision, object_ref};
 use crate::{ask::Ask, dto};
-use charter_events::{Event, Scope, StoredEvent};
+use charter_events::Scope;
 use charter_policy::{DiffChange, DiffPlace, DiffRow};
 
 /// One request on both sides of a change.
@@ -52,37 +52,5 @@ impl BothSides {
         };
         let himself = row.user == self.before.user;
         knows && (himself || side.may_core("core.decision.read", scope))
-    }
-
-    /// Whether the caller may see an event that a change of his would lead to: all but what befalls grants that he may
-    /// not see, unless he may read the whole log.
-    pub(crate) fn may_see(&self, event: &Event) -> bool {
-        let grant = match event {
-            Event::GrantEnded(e) => e.grant,
-            Event::GrantRevoked(e) => e.grant,
-            Event::GrantExpired(e) => e.grant,
-            Event::GrantKeysRemoved(e) => e.grant,
-            _ => return true,
-        };
-        let seen = self.before.policy.grant(grant).is_none_or(|view| sees_grant(&self.before, &view));
-        seen || self.before.may_core("core.audit.read", Scope::Global)
-    }
-
-    /// The events that are shown.
-    ///
-    /// # Errors
-    /// When a payload is none: what was decided can always be read back.
-    pub(crate) fn events(&self, events: &[StoredEvent]) -> Result<Vec<dto::PreviewEvent>, serde_json::Error> {
-        let mut shown = Vec::new();
-        for stored in events {
-            if stored.decode().is_ok_and(|event| self.may_see(&event)) {
-                shown.push(dto::PreviewEvent {
-                    type_name: stored.type_name.clone(),
-                    schema: stored.schema,
-                    payload: serde_json::from_slice(&stored.payload)?,
-                });
-            }
-        }
-        Ok(shown)
     }
 }

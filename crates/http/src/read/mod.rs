@@ -4,6 +4,7 @@
 mod answers;
 mod audit;
 mod changes;
+mod foretold;
 mod lists;
 mod questions;
 pub(crate) mod search;
@@ -12,6 +13,7 @@ mod sharing;
 pub(crate) use answers::{decision, effective_row, holder, state, summary};
 pub(crate) use audit::entries as audit_entries;
 pub(crate) use changes::BothSides;
+pub(crate) use foretold::SeenEvents;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
 pub(crate) use questions::{about, ask_one, effective, in_catalog, object as asked_object};
 pub(crate) use sharing::sharing;

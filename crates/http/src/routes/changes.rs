@@ -8,7 +8,7 @@ use crate::{
     edge::Commands,
     live,
     problem::Problem,
-    read::{BothSides, Names, in_catalog},
+    read::{BothSides, Names, SeenEvents, in_catalog},
 };
 use axum::{
     Extension,
@@ -19,7 +19,7 @@ use axum::{
 };
 use charter_control::{Past, PreviewSlot, Previewed};
 use charter_events::{PermissionKey, Scope};
-use charter_policy::{AccessControl, Diff, DiffBound, DiffFilter, DiffRow};
+use charter_policy::{AccessControl, DiffBound, DiffFilter, DiffRow};
 use charter_store::past::{AsOf, InvalidAsOf};
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ pub(crate) const DIFF_ROWS_MAX: usize = 10_000;
 const DIFF_ROWS_DEFAULT: usize = 1_000;
 /// The most changes a preview tells.
 const PREVIEW_ROWS_MAX: usize = 1_000;
-/// The most rows a preview compares to find them: what the caller may not read is among them.
-const PREVIEW_COMPARED_ROWS_MAX: usize = 20_000;
+/// The most events a preview tells.
+const PREVIEW_EVENTS_MAX: usize = 1_000;
 
 /// Who gained and lost what between two versions, judged by the decisions at both: `from` and `to` are offsets or
 /// RFC 3339 times, and `to` is now when it is absent. The answer is always all of it: what is too large to answer is
@@ -49,10 +49,8 @@ pub(crate) async fn diff(ask: Ask) -> Answered<dto::DiffAnswer> {
     }
     let (from, to) = (past(&ask, "from").await?, past(&ask, "to").await?);
     let from = from.ok_or_else(|| Problem::invalid_parameter("from", "it takes an offset or a time"))?;
-    let to = match to {
-        Some(past) => past,
-        None => Past { policy: Arc::clone(&ask.policy), now: ask.now, head: ask.app.control.head() },
-    };
+    // State and end of the log of one version: others write while the earlier state is folded.
+    let to = to.unwrap_or_else(|| ask.app.control.present());
     let ends = [&from, &to].map(|past| dto::DiffEnd {
         policy_version: past.policy.version(),
         at: past.now,
@@ -133,6 +131,10 @@ async fn shown(ask: &Ask, sides: &BothSides, rows: &[DiffRow]) -> Vec<dto::Acces
 /// What a change would do: the events it would append, and who would gain and lose what. Nothing is written, and what
 /// the change would answer with a secret is not made. The request names the change as it would be sent; `X-Reason` is
 /// taken as with the change itself. A refusal is the change's own. What is no change is 422 `not_a_command`.
+///
+/// What the caller may not read is left out, and not counted: grants, members and tokens that end with the change where
+/// he may not read them, and what others gain and lose. A user's names are in no preview: `profile` is `[sealed]`.
+/// Beyond 1,000 events or 1,000 changes it is not `complete`.
 #[utoipa::path(post, path = "/api/v1/commands/preview", operation_id = "preview", tag = "what-if",
     request_body = dto::PreviewRequest,
     responses((status = 200, description = "What it would do", body = dto::PreviewAnswer)))]
@@ -153,6 +155,7 @@ pub(crate) async fn preview(
                 at: ask.now,
                 created: None,
                 events: Vec::new(),
+                event_count: 0,
                 changes: Vec::new(),
                 complete: true,
             };
@@ -195,26 +198,33 @@ fn request(ask: &Ask, asked: dto::PreviewRequest, slot: &PreviewSlot) -> Result<
 async fn told(ask: &Ask, made: &Previewed) -> Answered<dto::PreviewAnswer> {
     let states = [&made.before, &made.after].map(|policy| (Arc::clone(policy), made.now));
     let [before, after] = states.clone();
-    let found: Diff =
-        ask.app.control.diff(before, after, DiffFilter::default(), PREVIEW_COMPARED_ROWS_MAX).await?;
-    let [before, after] = states.map(|(policy, now)| ask.on(policy, now));
-    let sides = BothSides { before, after };
-    let mut rows = found.rows;
-    rows.retain(|row| sides.may_read(row));
-    let complete = found.ended_by.is_none() && rows.len() <= PREVIEW_ROWS_MAX;
-    rows.truncate(PREVIEW_ROWS_MAX);
-    let events = sides.events(&made.events).map_err(|error| {
-        tracing::error!(%error, "an event that is no JSON");
-        Problem::internal()
-    })?;
+    let sides = states.map(|(policy, now)| ask.on(policy, now));
+    let [one, other] = sides;
+    let sides = Arc::new(BothSides { before: one, after: other });
+    let reader = Arc::clone(&sides);
+    let readable = move |row: &DiffRow| reader.may_read(row);
+    let filter = DiffFilter::default();
+    let found = ask.app.control.diff_where(before, after, filter, PREVIEW_ROWS_MAX, readable).await?;
+    let events = seen(&sides, made).await?;
     let version = made.before.version();
     let answer = dto::PreviewAnswer {
         policy_version: version,
         at: made.now,
         created: made.created,
-        events,
-        changes: shown(ask, &sides, &rows).await,
-        complete,
+        complete: found.ended_by.is_none() && events.shown.len() == events.count,
+        events: events.shown,
+        event_count: events.count as u64,
+        changes: shown(ask, &sides, &found.rows).await,
     };
     Ok(Answer::ok(version, answer))
+}
+
+/// The events the caller may see. There may be very many, and each is asked about: off the async threads.
+async fn seen(sides: &Arc<BothSides>, made: &Previewed) -> Result<SeenEvents, Problem> {
+    let (sides, made) = (Arc::clone(sides), made.clone());
+    let seen = tokio::task::spawn_blocking(move || sides.events(&made.events, PREVIEW_EVENTS_MAX)).await;
+    seen.map_err(|error| {
+        tracing::error!(%error, "the events of a preview could not be read");
+        Problem::internal()
+    })?
 }

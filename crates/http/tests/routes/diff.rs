@@ -186,3 +186,29 @@ async fn only_who_may_read_the_whole_log_may_compare() {
     api.give("user:carol", &["core.audit.read"], "global").await;
     api.by(&carol, "GET", &path, Value::Null).await.ok(200);
 }
+
+/// The earlier state is folded while others write: the end that is now is one version all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_hash_of_an_end_is_that_of_its_version_whatever_is_written_meanwhile() {
+    let api = Arc::new(Api::furnished().await);
+    let writes = Arc::clone(&api);
+    let writing = tokio::spawn(async move {
+        for number in 0..300 {
+            writes.admin("POST", "/groups", json!({"slug": format!("g{number}")})).await.ok(201);
+        }
+    });
+    let mut ends = Vec::new();
+    while !writing.is_finished() {
+        for from in 3..13 {
+            let path = format!("/history/diff?from={from}");
+            let to = api.admin("GET", &path, Value::Null).await.ok(200).body["to"].clone();
+            ends.push((to["policy_version"].as_u64().unwrap(), to["hash"].clone()));
+        }
+    }
+    writing.await.unwrap();
+    let events = api.control.events(charter_events::Offset::ZERO, 1_000).await.unwrap();
+    for (version, hash) in ends {
+        let event = events.iter().find(|event| event.offset.get() == version).unwrap();
+        assert_eq!(json!(event.hash), hash, "of version {version}");
+    }
+}

@@ -46,13 +46,14 @@ impl Api {
     }
 }
 
-/// A payload without what is made up anew each time: ids the log did not know, sealed bytes, moments.
+/// A payload without what is made up anew each time, and what a preview does not tell: ids the log did not know,
+/// moments, a user's names.
 fn masked(value: &Value, known: &str) -> Value {
     match value {
         Value::Object(members) => members
             .iter()
             .map(|(name, value)| {
-                let value = if name == "sealed" { json!("SEALED") } else { masked(value, known) };
+                let value = if name == "profile" { json!("[sealed]") } else { masked(value, known) };
                 (name.clone(), value)
             })
             .collect(),
@@ -324,8 +325,16 @@ async fn a_preview_tells_nothing_its_caller_may_not_read() {
         api.give("user:carol", &["minecraft.server.restart", "core.grant.manage"], scope).await;
     }
     let previewed = api.preview(&carol, "DELETE", "/groups/crew", &Value::Null).await.ok(200);
-    assert_eq!(previewed.texts("events", "type"), ["group.member_removed", "group.deleted"]);
+    assert_eq!(previewed.texts("events", "type"), ["group.deleted"], "who was in it is not hers to know");
+    assert_eq!(previewed.body["event_count"], 1);
     assert_eq!(previewed.body["changes"], json!([]));
+    // Whom she names, or herself, she is told of.
+    let previewed = api.preview(&carol, "DELETE", "/groups/crew/members/dave", &Value::Null).await.ok(200);
+    assert_eq!(previewed.texts("events", "type"), ["group.member_removed"]);
+    api.admin("PUT", "/groups/crew/members/carol", Value::Null).await.ok(204);
+    let previewed = api.preview(&carol, "DELETE", "/groups/crew", &Value::Null).await.ok(200);
+    assert_eq!(previewed.texts("events", "type"), ["group.member_removed", "group.deleted"]);
+    api.admin("DELETE", "/groups/crew/members/carol", Value::Null).await.ok(204);
     // Where she may ask about others, she is told; of the grant that ended too, where she sees grants.
     api.give("user:carol", &["minecraft.server.read", "core.decision.read", "core.grant.read"], "server:s1")
         .await;
@@ -339,4 +348,65 @@ async fn a_preview_tells_nothing_its_caller_may_not_read() {
     assert_eq!(changes[0]["before"]["allowed"], true);
     let all = api.preview(&api.admin, "DELETE", "/groups/crew", &Value::Null).await.ok(200);
     assert_eq!(all.body["changes"].as_array().unwrap().len(), 2);
+    assert!(all.texts("events", "type").contains(&"group.member_removed".to_owned()));
+}
+
+/// A name's keyed tag is the same whoever bears it: one that came with a preview could be looked for in the log, where
+/// it would tell whom an erased person's events are about.
+#[tokio::test]
+async fn a_preview_tells_neither_sealed_names_nor_their_tags() {
+    let api = Api::furnished().await;
+    api.user_without_token("dave").await;
+    for (method, path, body) in [
+        ("POST", "/users", json!({"username": "erased", "login_name": "x@y", "password": PASSWORD})),
+        ("POST", "/users", json!({"username": "erased", "kind": "service", "external_id": "42"})),
+        ("PATCH", "/users/dave", json!({"username": "erased"})),
+    ] {
+        let previewed = api.preview(&api.admin, method, path, &body).await.ok(200);
+        let about = &previewed.body["events"][0];
+        assert!(about["type"].as_str().unwrap().starts_with("user."), "{about}");
+        assert_eq!(about["payload"]["profile"], "[sealed]", "{method} {path}");
+        assert!(about["payload"]["user"].is_string());
+        let made = api.by(&api.admin, method, path, body).await;
+        assert!(made.status < 300, "{}", made.text);
+        let (name, payload) = api.events_after(api.head().get() - 2).await.pop().unwrap();
+        let profile = if name.starts_with("user.") { payload["profile"].clone() } else { Value::Null };
+        for tag in profile.as_object().into_iter().flat_map(|profile| profile.values()) {
+            assert!(!previewed.text.contains(tag.as_str().unwrap()), "{method} {path}: {tag}");
+        }
+        let user = payload["user"].as_str().unwrap();
+        // So that the next may have the name.
+        let other = json!({"username": format!("u{}", &user[30..])});
+        api.admin("PATCH", &format!("/users/{user}"), other).await.ok(200);
+    }
+}
+
+/// Each of 1,001 members may use 20 answers through the group: far more than a preview tells.
+#[tokio::test]
+async fn a_preview_of_much_tells_the_first_of_it_and_how_much_there_is() {
+    let api = Api::furnished().await;
+    let carol = api.user("carol").await;
+    api.give("user:carol", &["core.group.delete"], "global").await;
+    api.admin("POST", "/groups", json!({"slug": "crew"})).await.ok(201);
+    for number in 0..1_001 {
+        let name = format!("robot-{number}");
+        api.user_without_token(&name).await;
+        api.admin("PUT", &format!("/groups/crew/members/{name}"), Value::Null).await.ok(204);
+    }
+    for number in 0..20 {
+        let name = format!("server-{number}");
+        let server = json!({"type": "server", "name": name, "external_id": name});
+        api.admin("POST", "/objects", server).await.ok(201);
+        api.give("group:crew", &["minecraft.server.restart"], &format!("server:{name}")).await;
+    }
+    let all = api.preview(&api.admin, "DELETE", "/groups/crew", &Value::Null).await.ok(200).body;
+    assert_eq!(all["events"].as_array().unwrap().len(), 1_000);
+    assert_eq!(all["event_count"], 1_001 + 20 + 1);
+    assert_eq!(all["changes"].as_array().unwrap().len(), 1_000);
+    assert_eq!(all["complete"], false);
+    // What Carol may not read tells her nothing, not even that it is much.
+    let hers = api.preview(&carol, "DELETE", "/groups/crew", &Value::Null).await.ok(200).body;
+    assert_eq!(hers["events"].as_array().unwrap().len(), 1);
+    assert_eq!((&hers["event_count"], &hers["changes"]), (&json!(1), &json!([])));
+    assert_eq!(hers["complete"], true);
 }
