@@ -1,5 +1,5 @@
-//! Events that a change would lead to, as far as the caller may see them. He knows what he asks for; what befalls others
-//! thereby he sees only where he may read it, or with the whole log.
+//! Events that a change would lead to, as far as the caller may see them. He knows what he asks for; what befalls
+//! others thereby he sees only where he may read it, or with the whole log.
 
 use super::{BothSides, sees_grant};
 use crate::{dto, problem::Problem};
