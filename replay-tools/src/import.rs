@@ -1,80 +1,141 @@
 //! Reading lines of JSON into a store; see [`lines`](crate::lines). What is imported keeps its offsets, times and
-//! hashes: it is the same log, not a copy of its meaning.
+//! hashes: it is the same log, not a copy of its meaning. A file is read to its end before anything of it is written:
+//! on a part of a log, a server would go on with a history of its own.
 
 use crate::{
     Progress, ToolError,
     lines::{FORMAT, FirstLine, LINE_BYTES_MAX},
 };
-use charter_events::{EventJson, Head, Offset, StoredEvent};
-use charter_store::{Batch, LogStore, chain::Verifier};
-use std::io::{BufRead, Read};
+use charter_events::{EventJson, Hash, Head, LogId, Offset, StoredEvent};
+use charter_store::{
+    Batch, LogStore, MemoryStore,
+    chain::{self, Verifier},
+};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 /// Events handed to the store at once.
 const BATCH_EVENTS: usize = 5_000;
 /// A commit is made at the end of the command that reaches this many events.
 const COMMIT_EVENTS: usize = 20_000;
 
-/// Imports a file into a store that is empty, or that holds the beginning of the same log already; then it goes on
-/// where the store ends, so an import that was interrupted is simply made again. An empty store takes the log's id.
-///
-/// Every line's hash and link is checked before it is written. What was committed before an error stays.
-///
-/// # Errors
-/// [`ToolError::Line`], [`ToolError::Chain`] with the first bad line; [`ToolError::OtherLog`] when the store holds
-/// something else; [`ToolError::Store`], [`ToolError::File`].
-pub async fn import(
-    log: &dyn LogStore,
-    input: &mut (dyn BufRead + Send),
-    mut progress: impl FnMut(Progress) + Send,
-) -> Result<Head, ToolError> {
-    let mut lines = Lines { input, text: String::new(), line: 0 };
-    let first = lines.first()?;
-    let begun = take_id(log, &first).await?;
-    let mut verifier = Verifier::from_start(first.log_id);
-    let mut done = begun.offset == Offset::ZERO;
-    while let Some(event) = lines.event()? {
-        let head = verifier.next(&event).map_err(|fault| ToolError::Chain { line: lines.line, fault })?;
-        if !done {
-            done = head.offset == begun.offset;
-            if done && head.hash != begun.hash {
-                return Err(ToolError::OtherLog(format!(
-                    "the store holds another event at offset {}",
-                    head.offset
-                )));
-            }
-            continue;
-        }
-        write_from(log, event, &mut verifier, &mut lines).await?;
-        progress(Progress { at: verifier.head().offset, end: first.head });
-    }
-    let head = verifier.head();
-    let is_whole = (head.offset, head.hash) == (first.head, first.head_hash);
-    if !done && is_whole {
-        return Err(ToolError::OtherLog(format!(
-            "the store ends at offset {}, beyond this file, which ends at {}",
-            begun.offset, head.offset
-        )));
-    }
-    if !is_whole {
-        return Err(
-            lines.wrong(format!("the file ends at offset {}, not at {} as it says", head.offset, first.head))
-        );
-    }
-    Ok(head)
+/// A file that was read to its end: every line's hash and link is right, and it ends where its first line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    head: Head,
 }
 
-/// Writes this event and those after it, to the end of a command and of the file or enough for a commit.
-async fn write_from(
+impl Checked {
+    /// Where the log in it ends.
+    pub const fn head(&self) -> Head {
+        self.head
+    }
+}
+
+/// Reads a file to its end and checks all of it. Nothing is written.
+///
+/// # Errors
+/// [`ToolError::Line`], [`ToolError::Chain`] with the first bad line; [`ToolError::File`].
+pub fn check(
+    input: &mut (dyn BufRead + Send),
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<Checked, ToolError> {
+    let mut file = Reading::begin(input)?;
+    while file.next()?.is_some() {
+        file.tell(&mut progress);
+    }
+    Ok(Checked { head: file.verifier.head() })
+}
+
+/// Imports a file that was [checked](check) into a store that is empty, or that holds the beginning of the same log
+/// already; then it goes on where the store ends, so an import that was interrupted is simply made again. An empty
+/// store takes the log's id. The file is read once more, from its beginning.
+///
+/// A file or a store that does not fit changes nothing. What was committed before the store failed, or the file changed
+/// under our hands, stays.
+///
+/// # Errors
+/// [`ToolError::OtherLog`] when the store holds something else; [`ToolError::Line`], [`ToolError::Chain`] when the file
+/// is not the one that was checked; [`ToolError::Store`], [`ToolError::File`].
+pub async fn import<F: Read + Seek + Send + ?Sized>(
     log: &dyn LogStore,
-    event: StoredEvent,
-    verifier: &mut Verifier,
-    lines: &mut Lines<'_>,
-) -> Result<(), ToolError> {
+    (file, checked): (&mut F, Checked),
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Head, ToolError> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut input = BufReader::new(&mut *file);
+    let mut reading = Reading::begin(&mut input)?;
+    if reading.end != (checked.head.offset, checked.head.hash) {
+        return Err(reading.lines.wrong("the file is another one than was checked"));
+    }
+    take(log, &mut reading, progress).await
+}
+
+/// Reads a file into memory, checking all of it on the way.
+///
+/// # Errors
+/// [`ToolError::Line`], [`ToolError::Chain`] with the first bad line; [`ToolError::Store`], [`ToolError::File`].
+pub async fn load(
+    input: &mut (dyn BufRead + Send),
+    progress: impl FnMut(Progress) + Send,
+) -> Result<MemoryStore, ToolError> {
+    let store = MemoryStore::default();
+    take(&store, &mut Reading::begin(input)?, progress).await?;
+    Ok(store)
+}
+
+async fn take(
+    log: &dyn LogStore,
+    file: &mut Reading<'_>,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Head, ToolError> {
+    let own = log.head().await?;
+    let begun = take_id(log, own, file.empty()).await?;
+    let done = write_all(log, begun, file, progress).await;
+    // A store that kept nothing of the log must not keep its id either: a server would begin another history under it.
+    if done.is_err() && log.head().await.is_ok_and(|head| head.offset == Offset::ZERO) {
+        drop(log.adopt(own.log_id).await);
+    }
+    done
+}
+
+async fn write_all(
+    log: &dyn LogStore,
+    begun: Head,
+    file: &mut Reading<'_>,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<Head, ToolError> {
+    let mut done = begun.offset == Offset::ZERO;
+    while let Some(event) = file.next()? {
+        if done {
+            write_from(log, event, file).await?;
+            file.tell(&mut progress);
+            continue;
+        }
+        done = event.offset == begun.offset;
+        if done && event.hash != begun.hash {
+            return Err(ToolError::OtherLog(format!(
+                "the store holds another event at offset {}",
+                event.offset
+            )));
+        }
+    }
+    let head = file.verifier.head();
+    if done {
+        return Ok(head);
+    }
+    Err(ToolError::OtherLog(format!(
+        "the store ends at offset {}, beyond this file, which ends at {}",
+        begun.offset, head.offset
+    )))
+}
+
+/// Writes this event and those after it, to the end of the file or enough for a commit; never half a command.
+async fn write_from(log: &dyn LogStore, event: StoredEvent, file: &mut Reading<'_>) -> Result<(), ToolError> {
     let mut append = log.append().await?;
     let mut written = 0;
     let mut events = vec![event];
     loop {
-        let between = !verifier.within_command();
+        let between = !file.verifier.within_command();
         if events.len() >= BATCH_EVENTS || between && written + events.len() >= COMMIT_EVENTS {
             written += events.len();
             append.write(&Batch { events: std::mem::take(&mut events), ..Batch::default() }).await?;
@@ -82,8 +143,7 @@ async fn write_from(
         if between && written >= COMMIT_EVENTS {
             break;
         }
-        let Some(event) = lines.event()? else { break };
-        verifier.next(&event).map_err(|fault| ToolError::Chain { line: lines.line, fault })?;
+        let Some(event) = file.next()? else { break };
         events.push(event);
     }
     append.write(&Batch { events, ..Batch::default() }).await?;
@@ -91,19 +151,70 @@ async fn write_from(
     Ok(())
 }
 
-async fn take_id(log: &dyn LogStore, first: &FirstLine) -> Result<Head, ToolError> {
-    let head = log.head().await?;
-    if head.log_id == first.log_id {
-        return Ok(head);
+async fn take_id(log: &dyn LogStore, own: Head, empty: Head) -> Result<Head, ToolError> {
+    if own.log_id == empty.log_id {
+        return Ok(own);
     }
-    if head.offset != Offset::ZERO {
+    if own.offset != Offset::ZERO {
         return Err(ToolError::OtherLog(format!(
             "the file is of log {}, the store holds {}",
-            first.log_id, head.log_id
+            empty.log_id, own.log_id
         )));
     }
-    log.adopt(first.log_id).await?;
+    log.adopt(empty.log_id).await?;
     Ok(log.head().await?)
+}
+
+/// A file that is read: no event leaves it whose hash and link were not checked, and its end is an end only where its
+/// first line says.
+struct Reading<'a> {
+    lines: Lines<'a>,
+    log_id: LogId,
+    end: (Offset, Hash),
+    verifier: Verifier,
+}
+
+impl<'a> Reading<'a> {
+    fn begin(input: &'a mut (dyn BufRead + Send)) -> Result<Self, ToolError> {
+        let mut lines = Lines { input, text: String::new(), line: 0 };
+        let FirstLine { log_id, head, head_hash, .. } = lines.first()?;
+        Ok(Self { lines, log_id, end: (head, head_hash), verifier: Verifier::from_start(log_id) })
+    }
+
+    /// The log before its first event.
+    const fn empty(&self) -> Head {
+        chain::empty(self.log_id)
+    }
+
+    fn next(&mut self) -> Result<Option<StoredEvent>, ToolError> {
+        let Some(event) = self.lines.event()? else {
+            self.check_end()?;
+            return Ok(None);
+        };
+        let checked = self.verifier.next(&event);
+        checked.map_err(|fault| ToolError::Chain { line: self.lines.line, fault })?;
+        Ok(Some(event))
+    }
+
+    fn check_end(&self) -> Result<(), ToolError> {
+        let (head, (end, hash)) = (self.verifier.head(), self.end);
+        let why = if head.offset < end {
+            format!("the file was cut here: it ends at offset {}, not at {end} as it says", head.offset)
+        } else if head.offset > end {
+            format!("the file ends at offset {}, not at {end} as it says", head.offset)
+        } else if head.hash != hash {
+            "the last event is not the one that the first line names".to_owned()
+        } else if self.verifier.within_command() {
+            format!("the file ends at offset {end}, within a command")
+        } else {
+            return Ok(());
+        };
+        Err(self.lines.wrong(why))
+    }
+
+    fn tell(&self, progress: &mut impl FnMut(Progress)) {
+        progress(Progress { at: self.verifier.head().offset, end: self.end.0 });
+    }
 }
 
 struct Lines<'a> {
@@ -128,8 +239,12 @@ impl Lines<'_> {
         if !self.read()? {
             return Ok(None);
         }
-        let line: EventJson<'_> =
-            serde_json::from_str(&self.text).map_err(|e| self.wrong(format!("it is no event: {e}")))?;
+        let line: EventJson<'_> = serde_json::from_str(&self.text).map_err(|error| {
+            if error.is_eof() && !self.text.ends_with('\n') {
+                return self.wrong("the file was cut within this line");
+            }
+            self.wrong(format!("it is no event: {error}"))
+        })?;
         Ok(Some(line.into_event()))
     }
 

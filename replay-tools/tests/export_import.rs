@@ -2,11 +2,17 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_events::{Event, InstallationCreated, LogId, Offset, StoredEvent};
-use charter_replay_tools::{ToolError, export::export, import::import, verify::verify};
+use charter_replay_tools::{
+    ToolError,
+    export::export,
+    import::{check, import, load},
+    verify::verify,
+};
 use charter_store::{
     LogStore, MemoryStore,
     conformance::{Writing, batch_of, group_renamed, meta},
 };
+use std::io::Cursor;
 
 /// A log of commands of one to three events, with every kind of text.
 async fn log() -> MemoryStore {
@@ -35,7 +41,8 @@ async fn events(store: &MemoryStore) -> Vec<StoredEvent> {
 }
 
 async fn import_text(store: &MemoryStore, text: &str) -> Result<u64, ToolError> {
-    import(store, &mut text.as_bytes(), |_| ()).await.map(|head| head.offset.get())
+    let checked = check(&mut text.as_bytes(), |_| ())?;
+    import(store, (&mut Cursor::new(text), checked), |_| ()).await.map(|head| head.offset.get())
 }
 
 fn empty() -> MemoryStore {
@@ -99,8 +106,44 @@ async fn a_file_that_was_cut_changed_or_shuffled_is_refused_at_its_line() {
             }
             other => panic!("{what}: {other}"),
         }
-        let kept = events(&copy).await;
-        assert!(kept.last().is_none_or(StoredEvent::ends_command), "{what}: half a command was kept");
+        assert_eq!(copy.head().await.unwrap(), empty().head().await.unwrap(), "{what}: something was kept");
+        let read = load(&mut text.as_bytes(), |_| ()).await.unwrap_err();
+        assert!(
+            matches!(read, ToolError::Line { line, .. } | ToolError::Chain { line, .. } if line == expected)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_file_cut_anywhere_is_said_to_be_cut() {
+    let text = exported(&log().await).await;
+    let lines: Vec<&str> = text.lines().collect();
+    // After the first line, within a command of two events, after it, and within the last command.
+    for kept in [1, 3, 4, lines.len() - 1] {
+        let cut = lines[..kept].join("\n") + "\n";
+        let expected = format!(
+            "line {kept}: the file was cut here: it ends at offset {}, not at {} as it says",
+            kept - 1,
+            lines.len() - 1
+        );
+        assert_eq!(check(&mut cut.as_bytes(), |_| ()).unwrap_err().to_string(), expected);
+        assert_eq!(load(&mut cut.as_bytes(), |_| ()).await.unwrap_err().to_string(), expected);
+    }
+    let within = check(&mut &text.as_bytes()[..text.len() - 40], |_| ()).unwrap_err();
+    assert_eq!(within.to_string(), format!("line {}: the file was cut within this line", lines.len()));
+}
+
+#[tokio::test]
+async fn a_file_that_changes_after_it_was_checked_is_refused_and_the_store_keeps_its_own_id() {
+    let text = exported(&log().await).await;
+    let checked = check(&mut text.as_bytes(), |_| ()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = lines[..lines.len() - 3].join("\n") + "\n";
+    for changed in [text.replacen("Größe", "grösse", 1), cut, String::new()] {
+        let store = empty();
+        let done = import(&store, (&mut Cursor::new(&changed), checked), |_| ()).await;
+        assert!(matches!(done.unwrap_err(), ToolError::Line { .. } | ToolError::Chain { .. }));
+        assert_eq!(store.head().await.unwrap(), empty().head().await.unwrap());
     }
 }
 

@@ -4,7 +4,7 @@
 use charter_events::{LogId, Offset, Timestamp, UserId};
 use charter_replay_tools::{
     ToolError, export,
-    import::import,
+    import::{check, import},
     secrets::{self, Imported},
 };
 use charter_store::{
@@ -76,7 +76,8 @@ async fn exported(store: &MemoryStore) -> (Vec<u8>, String) {
 
 async fn moved(log: &[u8]) -> MemoryStore {
     let store = MemoryStore::new(LogId::from_u128(77));
-    import(&store, &mut &log[..], |_| ()).await.unwrap();
+    let checked = check(&mut &log[..], |_| ()).unwrap();
+    import(&store, (&mut std::io::Cursor::new(log), checked), |_| ()).await.unwrap();
     store
 }
 
@@ -112,12 +113,15 @@ async fn a_file_that_was_cut_or_changed_leaves_nothing_and_names_its_line_withou
         ("nothing", String::new(), 1),
     ] {
         let store = moved(&log).await;
-        match take(&store, &text).await.unwrap_err() {
-            ToolError::Line { line: found, why } => {
-                assert_eq!(found, line, "{what}: {why}");
-                assert!(!why.contains("0101"), "{why}");
+        let checked = secrets::check(&mut text.as_bytes()).map(|_| ());
+        for refused in [checked.unwrap_err(), take(&store, &text).await.unwrap_err()] {
+            match refused {
+                ToolError::Line { line: found, why } => {
+                    assert_eq!(found, line, "{what}: {why}");
+                    assert!(!why.contains("0101"), "{why}");
+                }
+                other => unreachable!("{what}: {other}"),
             }
-            other => unreachable!("{what}: {other}"),
         }
         assert!(store.user_keys_after(None, 10).await.unwrap().is_empty(), "{what}");
     }

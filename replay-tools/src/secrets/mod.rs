@@ -108,6 +108,52 @@ impl Writing<'_> {
     }
 }
 
+/// A file of secrets that was read to its end: it is whole.
+pub struct Checked {
+    first: FirstLine,
+}
+
+impl Checked {
+    /// Whether they are those of a log that ends here.
+    ///
+    /// # Errors
+    /// [`ToolError::OtherLog`].
+    pub fn require_of(&self, log: &Head) -> Result<(), ToolError> {
+        if (log.log_id, log.offset, log.hash) == (self.first.log_id, self.first.head, self.first.head_hash) {
+            return Ok(());
+        }
+        Err(ToolError::OtherLog(format!(
+            "the secrets belong to log {} at offset {}, not to log {} at offset {}",
+            self.first.log_id, self.first.head, log.log_id, log.offset
+        )))
+    }
+
+    /// Whether they may be imported: the store has no user of its own, or has these secrets already.
+    ///
+    /// # Errors
+    /// [`ToolError::OtherLog`], [`ToolError::Store`].
+    pub async fn require_room(&self, store: &dyn Store) -> Result<(), ToolError> {
+        has_these(store, &self.first).await.map(|_| ())
+    }
+}
+
+/// Reads such a file to its end and checks that it is whole. Nothing is written.
+///
+/// # Errors
+/// [`ToolError::Line`] with the first bad line; [`ToolError::File`].
+pub fn check(input: &mut (dyn BufRead + Send)) -> Result<Checked, ToolError> {
+    let mut lines = Reading { input, text: Zeroizing::default(), line: 0 };
+    let first = lines.first()?;
+    let mut rows: u64 = 0;
+    loop {
+        let row = lines.row()?.written();
+        if lines.is_end(&row, rows)? {
+            return Ok(Checked { first });
+        }
+        rows = rows.saturating_add(1);
+    }
+}
+
 /// Imports such a file into a store that holds the log it belongs to, and no user of its own: all rows or none. Made
 /// again after it came to its end, it changes nothing.
 ///
@@ -116,21 +162,11 @@ impl Writing<'_> {
 /// whose names are tagged with another key; [`ToolError::Store`], [`ToolError::File`].
 pub async fn import(store: &dyn Store, input: &mut (dyn BufRead + Send)) -> Result<Imported, ToolError> {
     let mut lines = Reading { input, text: Zeroizing::default(), line: 0 };
-    let first = lines.first()?;
-    let head = store.head().await?;
-    if (head.log_id, head.offset, head.hash) != (first.log_id, first.head, first.head_hash) {
-        return Err(ToolError::OtherLog(format!(
-            "the secrets belong to log {} at offset {}, the store holds log {} at offset {}",
-            first.log_id, first.head, head.log_id, head.offset
-        )));
-    }
-    let kept = store.installation_secrets().await?;
-    let has_users = !store.user_keys_after(None, 1).await?.is_empty();
-    if has_users && first.has_keys(&kept) {
+    let checked = Checked { first: lines.first()? };
+    checked.require_of(&store.head().await?)?;
+    let first = checked.first;
+    if has_these(store, &first).await? {
         return Ok(Imported::Before);
-    }
-    if has_users {
-        return Err(ToolError::OtherLog("the store has users of its own already".into()));
     }
     let mut append = store.append().await?;
     append.write(&Batch { secrets: first.writes(), ..Batch::default() }).await?;
@@ -144,18 +180,30 @@ pub async fn import(store: &dyn Store, input: &mut (dyn BufRead + Send)) -> Resu
     }
 }
 
+/// Whether a store has these secrets already; users of its own, under other keys, are an error.
+async fn has_these(store: &dyn Store, first: &FirstLine) -> Result<bool, ToolError> {
+    if store.user_keys_after(None, 1).await?.is_empty() {
+        return Ok(false);
+    }
+    if first.has_keys(&store.installation_secrets().await?) {
+        return Ok(true);
+    }
+    Err(ToolError::OtherLog("the store has users of its own already".into()))
+}
+
 /// Writes the rows to the last line, which says how many there are.
 async fn write_rows(append: &mut dyn Append, lines: &mut Reading<'_>) -> Result<u64, ToolError> {
     let mut batch = Batch::default();
     let mut rows: u64 = 0;
     loop {
-        match lines.row()?.written() {
+        let row = lines.row()?.written();
+        if lines.is_end(&row, rows)? {
+            break;
+        }
+        match row {
             Written::Secret(write) => batch.secrets.push(write),
             Written::Answer(answer) => batch.answers.push(answer),
-            Written::End { rows: expected } if expected == rows => break,
-            Written::End { rows: expected } => {
-                return Err(lines.wrong(format!("{rows} rows stand before it, not {expected}")));
-            }
+            Written::End { .. } => {}
         }
         rows = rows.saturating_add(1);
         if batch.secrets.len() + batch.answers.len() >= BATCH_ROWS {
@@ -187,6 +235,17 @@ impl Reading<'_> {
         }
         // What serde says may quote a secret.
         serde_json::from_str(&self.text).map_err(|_| self.wrong("it is no row of exported secrets"))
+    }
+
+    /// Whether this row is the last, which says how many stand before it.
+    fn is_end(&self, row: &Written, rows: u64) -> Result<bool, ToolError> {
+        match row {
+            Written::End { rows: expected } if *expected == rows => Ok(true),
+            Written::End { rows: expected } => {
+                Err(self.wrong(format!("{rows} rows stand before it, not {expected}")))
+            }
+            Written::Secret(_) | Written::Answer(_) => Ok(false),
+        }
     }
 
     fn read(&mut self) -> Result<bool, ToolError> {

@@ -5,6 +5,7 @@ use crate::{
     exit::{Exit, Outcome},
 };
 use charter_http::dto::LogInfo;
+use serde_json::json;
 
 /// What to ask of the log.
 #[derive(Debug, clap::Subcommand)]
@@ -34,9 +35,13 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
                 )
             })?;
         }
-        Verb::Checkpoint => app.out.text(&client.text("/log/checkpoint", &[]).await?)?,
+        Verb::Checkpoint => {
+            let note = client.text("/log/checkpoint", &[]).await?;
+            app.out.answer(&json!({"checkpoint": note}), || note.clone())?;
+        }
         Verb::Prove { offset } => {
-            app.out.text(&client.text("/log/proof", &[("offset", offset.to_string())]).await?)?;
+            let proof = client.text("/log/proof", &[("offset", offset.to_string())]).await?;
+            app.out.answer(&json!({"offset": offset, "proof": proof}), || proof.clone())?;
         }
     }
     Ok(Exit::Done)

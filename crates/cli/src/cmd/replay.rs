@@ -3,6 +3,7 @@
 
 mod as_of;
 mod changes;
+mod import;
 mod inventory;
 mod notes;
 mod prove;
@@ -12,7 +13,6 @@ mod verify;
 
 use super::{
     common::now,
-    schema::{OwnerArgs, bring_up_to_date},
     store::{Access, Opened, StoreArgs, opening},
 };
 use crate::{
@@ -23,10 +23,10 @@ use charter_events::Head;
 use charter_replay_tools::{
     Progress, ToolError,
     export::{Format, export_as},
-    import::import,
-    secrets::{self, Imported},
+    secrets,
 };
 use std::{
+    fmt::Display,
     fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
@@ -38,15 +38,15 @@ pub(crate) enum Verb {
     /// Write it as lines of JSON, beside a running server or without one, also for CloudEvents and OCSF readers
     Export(Export),
     /// Take over an exported log into an empty store, event for event; made again, it goes on where it ended
-    Import(Import),
+    Import(import::Import),
     /// Recompute every hash, compare with checkpoints kept elsewhere, and replay every event
     Verify(verify::Verify),
     /// Who was there and what was allowed at a past version, folded from the first event on, without a server
     AsOf(as_of::Args),
     /// Who gained and lost what between two versions, from the log alone
     Diff(changes::DiffArgs),
-    /// What commands would do at a version, decided one after the other on a copy: nothing is written. Exit code 3: one of
-    /// them would be refused
+    /// What commands would do at a version, decided one after the other on a copy: nothing is written. Exit code 3: one
+    /// of them would be refused
     Simulate(changes::SimulateArgs),
     /// Count the events by type and version
     Inventory(inventory::Args),
@@ -100,27 +100,11 @@ impl From<Form> for Format {
     }
 }
 
-/// Which log, and where from.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Import {
-    /// Where it is to be kept
-    #[command(flatten)]
-    store: StoreArgs,
-    /// Who may make a schema there
-    #[command(flatten)]
-    owner: OwnerArgs,
-    /// The exported log; `-` is stdin
-    file: PathBuf,
-    /// The exported secrets that belong to it
-    #[arg(long, value_name = "FILE")]
-    secrets: Option<PathBuf>,
-}
-
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
         Verb::Export(args) => exporting(app, args).await,
-        Verb::Import(args) => importing(app, args).await,
+        Verb::Import(args) => import::importing(app, args).await,
         Verb::Verify(args) => verify::verifying(app, args).await,
         Verb::AsOf(args) => as_of::run(app, args).await,
         Verb::Diff(args) => changes::differing(app, args).await,
@@ -135,6 +119,10 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
 async fn exporting(app: &App, args: Export) -> Outcome {
     if args.secrets.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("secrets are written to a file, never to stdout"));
+    }
+    if args.secrets.is_some() && args.format != Form::Charter {
+        return Err(Failure::usage("secrets go with an export that can be imported")
+            .hint("leave `--format` out, or `--secrets`"));
     }
     // A server's folder is locked by opening it as one; beside servers on a database, there are leases.
     let access = if args.secrets.is_some() { Access::Server } else { Access::ReadOnly };
@@ -155,9 +143,16 @@ async fn write_both(app: &App, opened: &Opened, args: &Export) -> Outcome<()> {
         opened.alone(now()).await?;
     }
     let head = write_log(app, opened, args).await?;
-    app.out.note(&format!("{} events of log {}, hash {}.", head.offset, head.log_id, head.hash));
+    let events = counted(head.offset.get(), "event");
+    app.out.note(&format!("{events} of log {}, hash {}.", head.log_id, head.hash));
     let Some(path) = &args.secrets else {
-        app.out.note("Secrets are not in it: names stay sealed without them. `--secrets` writes them.");
+        app.out.note(match args.format {
+            Form::Charter => {
+                "Secrets are not in it: names stay sealed without them. `--secrets` writes them."
+            }
+            Form::Cloudevents => "People's names stay sealed in it. It can't be imported.",
+            Form::Ocsf => "People's names are not in it. It can't be imported.",
+        });
         return Ok(());
     };
     let mut out = BufWriter::new(new_file(path)?);
@@ -206,58 +201,6 @@ fn synced(mut out: BufWriter<File>, path: &Path) -> Outcome<()> {
     done.doing(format_args!("write `{}`", path.display()))
 }
 
-async fn importing(app: &App, args: Import) -> Outcome {
-    let place = args.store.place()?;
-    // Both files are there before anything is made.
-    let mut log = reader(&args.file)?;
-    let beside = args.secrets.as_deref().map(reader).transpose()?;
-    bring_up_to_date(app, &place, &args.owner).await?;
-    let opened = place.open(Access::Server).await?;
-    let done = read_both(app, &opened, log.as_mut(), beside).await;
-    opened.close().await;
-    done?;
-    Ok(Exit::Done)
-}
-
-async fn read_both(
-    app: &App,
-    opened: &Opened,
-    log: &mut (dyn BufRead + Send),
-    beside: Option<Box<dyn BufRead + Send>>,
-) -> Outcome<()> {
-    opened.alone(now()).await?;
-    let store = opened.store.as_ref();
-    let mut bar = None;
-    let shown = |Progress { at, end }| {
-        bar.get_or_insert_with(|| app.out.progress("importing", Some(end.get()))).at(at.get());
-    };
-    let head = import(store, log, shown).await;
-    if let Some(bar) = bar {
-        bar.finish();
-    }
-    let head = head.map_err(|error| failed(&error))?;
-    // A server that was started meanwhile works with keys that are replaced now.
-    opened.alone(now()).await?;
-    match beside {
-        Some(mut beside) => match secrets::import(store, beside.as_mut()).await.map_err(|e| failed(&e))? {
-            Imported::Rows(rows) => app.out.note(&format!("{rows} secrets.")),
-            Imported::Before => app.out.note("The secrets were there already."),
-        },
-        None if store.user_keys_after(None, 1).await.map_err(|error| opening(&error))?.is_empty() => {
-            app.out.warn(
-                "Secrets were not imported: names stay sealed and nobody can sign in. `--secrets` takes them, \
-                 before a server starts here.",
-            );
-        }
-        None => {}
-    }
-    let sound = verify::sound(app, opened, &[]).await?;
-    if sound.scanned.head != head {
-        return Err(Failure::error("the store does not end where the file does"));
-    }
-    verify::tell(app, &sound, &[])
-}
-
 fn reader(path: &Path) -> Outcome<Box<dyn BufRead + Send>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(io::stdin())));
@@ -266,13 +209,17 @@ fn reader(path: &Path) -> Outcome<Box<dyn BufRead + Send>> {
     Ok(Box::new(BufReader::new(file)))
 }
 
+/// So many of something.
+fn counted<N: Display + PartialEq + From<u8>>(count: N, what: &str) -> String {
+    if count == N::from(1) { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 fn failed(error: &ToolError) -> Failure {
     match error {
         ToolError::Store(error) => opening(error),
         ToolError::OtherLog(_) => Failure::new(Exit::Conflict, chain(error)),
         ToolError::Line { .. } | ToolError::Chain { .. } => {
             Failure::error(format!("the file is not what was exported: {}", chain(error)))
-                .hint("what stood before that line is kept; import a whole file, and it goes on from there")
         }
         _ => Failure::error(chain(error)),
     }

@@ -12,6 +12,7 @@ use charter_store_postgres::{self as postgres, PostgresStore, SecretUrl};
 use charter_store_sqlite::{self as sqlite, SqliteStore};
 use std::{
     convert::Infallible,
+    ffi::OsStr,
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
@@ -91,6 +92,26 @@ enum Kind {
 }
 
 impl StoreArgs {
+    /// Refuses a place named beside a file that is read instead of it. What the environment names always is no mistake.
+    pub(crate) fn require_none_beside(&self, file: &Path) -> Outcome<()> {
+        let by_variable = |name: &str, value: &OsStr| std::env::var_os(name).is_some_and(|set| set == value);
+        let data = self.data.as_ref().is_some_and(|path| !by_variable("CHARTER_DATA", path.as_os_str()));
+        let url = self.database_url.as_ref().is_some_and(|Hidden(text)| {
+            let set = std::env::var("CHARTER_DATABASE_URL");
+            !set.is_ok_and(|set| set.trim() == text)
+        });
+        let flag = match (data, url) {
+            (true, _) => "--data",
+            (_, true) => "--database-url",
+            (false, false) => return Ok(()),
+        };
+        Err(Failure::usage(format!(
+            "`--file {}` is read instead of a store, and `{flag}` names one",
+            file.display()
+        ))
+        .hint("give one of both"))
+    }
+
     /// The place meant.
     pub(crate) fn place(&self) -> Outcome<Place> {
         let data = self.data.clone().filter(|path| !path.as_os_str().is_empty());

@@ -78,6 +78,14 @@ fn exports_and_rebuilds(variables: &[(&str, &str)], data: &Path) {
         let text = run(&format!("replay export --format {form}")).done().stdout;
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
+    for form in ["cloudevents", "ocsf"] {
+        let said = run(&format!("replay export --format {form}")).done().stderr;
+        assert!(said.contains("It can't be imported.") && !said.contains("--secrets"), "{said}");
+        let secrets = home.path("secrets");
+        run(&format!("replay export --format {form} --secrets {}", secrets.display()))
+            .fails(2, "can be imported");
+        assert!(!secrets.exists());
+    }
     let (own, clouds, ocsf) = (lines("charter"), lines("cloudevents"), lines("ocsf"));
     assert!(own.len() > 50);
     assert_eq!((clouds.len(), ocsf.len()), (own.len() - 1, own.len() - 1));

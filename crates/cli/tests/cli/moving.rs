@@ -128,6 +128,53 @@ fn secrets_are_exported_without_servers_only_and_to_a_file_of_ones_own() {
 }
 
 #[test]
+fn an_import_that_is_refused_leaves_nothing_a_server_could_start_on() {
+    let home = Home::new();
+    let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let first = Kept { variables: vec![], data: folders[0].path() };
+    let new = folders[1].path().join("new");
+    let second = Kept { variables: vec![], data: &new };
+    let token = fill(&first);
+    let [log, secrets, bad] = ["log", "secrets", "bad"].map(|name| home.path(name).display().to_string());
+    first.run(&home, &format!("replay export --out {log} --secrets {secrets}")).done();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let ends_command = |line: &&str| {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        event["command_index"].as_u64().unwrap() + 1 == event["command_size"].as_u64().unwrap()
+    };
+    let end = lines.len() - 5 - lines[1..lines.len() - 5].iter().rev().position(ends_command).unwrap();
+    let within = 2;
+    assert!(!ends_command(&lines[1]), "the first command has several events");
+    for (cut, says) in [
+        (lines[..end].concat(), format!("line {end}: the file was cut here")),
+        (lines[..within].concat(), format!("line {within}: the file was cut here")),
+        (text.replacen("minecraft", "minecrafT", 1), "is not what was exported: line ".to_owned()),
+    ] {
+        std::fs::write(&bad, cut).unwrap();
+        let ran = second.run(&home, &format!("replay import {bad} --secrets {secrets}"));
+        ran.fails(1, &says);
+        assert!(ran.stderr.contains("nothing was written"), "{ran:?}");
+        assert!(!new.exists(), "{ran:?}");
+        let verified = second.run(&home, &format!("replay verify --file {bad} -o json"));
+        assert!(verified.code == 2, "`--data` is given too: {verified:?}");
+        let verified = home.run(&format!("replay verify --file {bad} -o json"));
+        assert_eq!((verified.code, &verified.json()["sound"]), (1, &false.into()), "{verified:?}");
+        assert!(verified.json()["line"].is_u64() && verified.json()["offset"].is_u64(), "{verified:?}");
+        let read = home.run(&format!("replay inventory --file {bad}"));
+        read.fails(1, says.rsplit(": ").next().unwrap());
+        assert!(!read.stderr.contains("goes on"), "{read:?}");
+    }
+    let whole = std::fs::read_to_string(&secrets).unwrap();
+    std::fs::write(&bad, whole.split_inclusive('\n').take(2).collect::<String>()).unwrap();
+    second.run(&home, &format!("replay import {log} --secrets {bad}")).fails(1, "the file was cut");
+    assert!(!new.exists());
+    let args = ["replay", "import", "-", "--secrets", &secrets, "--data"];
+    finish(home.command().args(args).arg(&new), &text).done();
+    is_usable(&second, &token);
+}
+
+#[test]
 fn an_import_without_secrets_says_what_is_lost_and_takes_them_later() {
     let home = Home::new();
     let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -56,7 +56,8 @@ pub(super) async fn proving(app: &App, args: Prove) -> Outcome {
     let opened = args.store.place()?.open(Access::ReadOnly).await?;
     let proof = proven(app, &opened, offset, &notes).await;
     opened.close().await;
-    app.out.text(&proof?.to_string())?;
+    let proof = proof?.to_string();
+    app.out.answer(&json!({"offset": offset, "proof": proof}), || proof.clone())?;
     Ok(Exit::Done)
 }
 

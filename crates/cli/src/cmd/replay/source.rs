@@ -7,7 +7,7 @@ use crate::{
     exit::Outcome,
 };
 use charter_events::Offset;
-use charter_replay_tools::{Progress, import::import};
+use charter_replay_tools::{Progress, import::load};
 use charter_store::{LogStore, MemoryStore, SecretStore};
 use std::path::{Path, PathBuf};
 
@@ -34,24 +34,25 @@ impl Source {
     /// Opens it, to be read only.
     pub(crate) async fn open(&self, app: &App) -> Outcome<Log> {
         match &self.file {
-            Some(path) => from_file(app, path).await.map(Log::Read),
+            Some(path) => {
+                self.store.require_none_beside(path)?;
+                from_file(app, path).await.map(Log::Read)
+            }
             None => self.store.place()?.open(Access::ReadOnly).await.map(Log::Kept),
         }
     }
 }
 
 async fn from_file(app: &App, path: &Path) -> Outcome<MemoryStore> {
-    let (store, mut input) = (MemoryStore::default(), reader(path)?);
     let mut bar = None;
-    let read = import(&store, input.as_mut(), |Progress { at, end }| {
+    let read = load(reader(path)?.as_mut(), |Progress { at, end }| {
         bar.get_or_insert_with(|| app.out.progress("reading", Some(end.get()))).at(at.get());
     })
     .await;
     if let Some(bar) = bar {
         bar.finish();
     }
-    read.map_err(|error| failed(&error))?;
-    Ok(store)
+    read.map_err(|error| failed(&error))
 }
 
 impl Log {

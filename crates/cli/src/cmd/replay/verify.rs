@@ -1,11 +1,12 @@
 //! `charter replay verify`: whether a log, in a store or a file, is what was written, and what it was when checkpoints
 //! of it were kept elsewhere.
 
-use super::{failed, notes::Notes, reader};
+use super::{counted, failed, notes::Notes, reader};
 use crate::{
     app::App,
     cmd::store::{Access, Opened, StoreArgs, opening},
     exit::{Exit, Failure, Outcome, chain},
+    output::Format,
 };
 use charter_replay_tools::{
     EvidenceError, Progress, ToolError,
@@ -13,7 +14,7 @@ use charter_replay_tools::{
     verify_file::verify_file,
 };
 use charter_store::merkle::{Checkpoint, NoteError, Signer, VerifierKey, origin};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Which log, and what to compare it with.
@@ -46,6 +47,7 @@ pub(super) async fn verifying(app: &App, args: Verify) -> Outcome {
     }
     let sound = match &args.file {
         Some(path) => {
+            args.store.require_none_beside(path)?;
             if args.key.is_none() && !notes.is_empty() {
                 app.out.warn(
                     "Signatures of checkpoints were not checked: `--key` takes the key to check them with.",
@@ -79,7 +81,7 @@ fn in_file(app: &App, path: &std::path::Path, checkpoints: &[Checkpoint]) -> Out
     if let Some(bar) = bar {
         bar.finish();
     }
-    sound.map_err(|error| unsound(&error))
+    sound.map_err(|error| faulty(app, &error))
 }
 
 async fn in_store(app: &App, opened: &Opened, args: &Verify, notes: &Notes) -> Outcome<Sound> {
@@ -115,7 +117,33 @@ pub(super) async fn sound(app: &App, opened: &Opened, checkpoints: &[Checkpoint]
     let sound =
         verify_against(opened.store.as_ref(), checkpoints, |Progress { at, .. }| bar.at(at.get())).await;
     bar.finish();
-    sound.map_err(|error| unsound(&error))
+    sound.map_err(|error| faulty(app, &error))
+}
+
+/// Tells programs of a fault, and returns what people are told.
+fn faulty(app: &App, error: &EvidenceError) -> Failure {
+    if let Some(value) = fault(error).filter(|_| !matches!(app.out.format(), Format::Table | Format::Name))
+        && let Err(failure) = app.out.answer(&value, String::new)
+    {
+        return failure;
+    }
+    unsound(error)
+}
+
+/// A fault of the log itself: the first bad offset and line, as far as they are known. None when it was not looked at.
+fn fault(error: &EvidenceError) -> Option<Value> {
+    let (offset, line) = match error {
+        EvidenceError::Tool(ToolError::Store(error)) => (Some(error.fault()?.offset), None),
+        EvidenceError::Tool(ToolError::Chain { line, fault }) => (Some(fault.offset), Some(*line)),
+        EvidenceError::Tool(ToolError::Line { line, .. }) => (None, Some(*line)),
+        EvidenceError::Tool(ToolError::Fold { offset, .. }) | EvidenceError::Cut { offset, .. } => {
+            (Some(*offset), None)
+        }
+        EvidenceError::Rewritten { after, .. } => (after.plus(1), None),
+        EvidenceError::TwoHistories { .. } => (None, None),
+        EvidenceError::Tool(_) | EvidenceError::Unproven(_) => return None,
+    };
+    Some(json!({"sound": false, "offset": offset, "line": line, "why": chain(error)}))
 }
 
 /// What it means that a log is not sound, or not what it was.
@@ -128,8 +156,9 @@ pub(super) fn unsound(error: &EvidenceError) -> Failure {
         EvidenceError::Cut { .. } | EvidenceError::Rewritten { .. } => Failure::error(chain(error))
             .hint("keep the store as it is; a backup or an export from before tells what was there")
             .hint("more checkpoints, from other days, tell more exactly where it begins"),
-        EvidenceError::TwoHistories { .. } => Failure::error(chain(error))
-            .hint("keep both: they prove it, whatever the log is now"),
+        EvidenceError::TwoHistories { .. } => {
+            Failure::error(chain(error)).hint("keep both: they prove it, whatever the log is now")
+        }
         EvidenceError::Unproven(_) => Failure::error(chain(error)),
     }
 }
@@ -140,6 +169,7 @@ pub(super) fn tell(app: &App, sound: &Sound, checkpoints: &[Checkpoint]) -> Outc
     let digest = hex::encode(digest);
     let newest = checkpoints.iter().map(|checkpoint| checkpoint.size).max();
     let value = json!({
+        "sound": true,
         "log_id": scanned.head.log_id,
         "events": scanned.events,
         "head": scanned.head.offset,
@@ -151,8 +181,11 @@ pub(super) fn tell(app: &App, sound: &Sound, checkpoints: &[Checkpoint]) -> Outc
     });
     app.out.answer(&value, || {
         let mut text = format!(
-            "{} events of log {} verify and replay.\nhead {}  hash {}\nroot {root}\nstate {digest}",
-            scanned.events, scanned.head.log_id, scanned.head.offset, scanned.head.hash
+            "{} of log {} verify and replay.\nhead {}  hash {}\nroot {root}\nstate {digest}",
+            counted(scanned.events, "event"),
+            scanned.head.log_id,
+            scanned.head.offset,
+            scanned.head.hash
         );
         if let Some(newest) = newest {
             let given = match checkpoints.len() {
