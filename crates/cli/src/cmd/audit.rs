@@ -1,14 +1,14 @@
 //! `charter audit`: what happened, as people read it.
 
 use super::{
-    common::{Limit, list, moment_before},
+    common::{Limit, list, version},
     shapes::AUDIT,
 };
 use crate::{
     app::App,
     exit::{Exit, Outcome},
 };
-use charter_store::past::AsOf;
+use charter_store::AsOf;
 
 /// Which entries.
 #[derive(Debug, clap::Args)]
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
     /// From here on: an offset, an RFC 3339 time, or back from now such as `90m`, `12h`, `30d`
-    #[arg(long, value_parser = bound, value_name = "OFFSET|TIME")]
-    from: Option<String>,
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
+    from: Option<AsOf>,
     /// Up to here: an offset, an RFC 3339 time, or back from now such as `90m`, `12h`, `30d`
-    #[arg(long, value_parser = bound, value_name = "OFFSET|TIME")]
-    to: Option<String>,
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
+    to: Option<AsOf>,
     /// Only those in which this text stands: types, names of roles, groups and objects, keys, reasons
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -48,23 +48,11 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
         ("subject", subject),
         ("object", args.object),
         ("type", args.kind),
-        ("from", args.from),
-        ("to", args.to),
+        ("from", args.from.map(|from| from.to_string())),
+        ("to", args.to.map(|to| to.to_string())),
         ("q", args.search),
     ];
     let query: Vec<_> = all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     list(app, &client, "/audit", &query, (args.limit, &AUDIT)).await?;
     Ok(Exit::Done)
-}
-
-/// An end as the API takes it.
-fn bound(text: &str) -> Result<String, String> {
-    if text.parse::<AsOf>().is_ok() {
-        return Ok(text.to_owned());
-    }
-    moment_before(text).map(|moment| moment.to_string()).map_err(|_| {
-        format!(
-            "`{text}` is no offset, no time such as 2026-03-01T12:00:00Z, no span such as 90m, 12h or 30d"
-        )
-    })
 }

@@ -1,6 +1,6 @@
 //! `charter diff`, and what a preview shows: who gains and loses what.
 
-use super::shapes::CHANGE;
+use super::{common::version, shapes::CHANGE};
 use crate::{
     app::App,
     exit::{Doing, Exit, Outcome},
@@ -8,6 +8,7 @@ use crate::{
 };
 use charter_events::PermissionKey;
 use charter_http::dto::{AccessChange, Change, ChangePlace, DiffAnswer, PreviewAnswer};
+use charter_store::AsOf;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -17,12 +18,12 @@ const NAMED_MAX: usize = 8;
 /// What to compare.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The one version: an offset, or a time such as 2026-03-01T12:00:00Z
-    #[arg(long, value_name = "OFFSET|TIME")]
-    from: String,
+    /// The one version: an offset, a time such as 2026-03-01T12:00:00Z, or back from now such as `90m`, `12h`, `30d`
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
+    from: AsOf,
     /// The other; now when left out
-    #[arg(long, value_name = "OFFSET|TIME")]
-    to: Option<String>,
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
+    to: Option<AsOf>,
     /// Of this user only: username, external id or id
     #[arg(long)]
     user: Option<String>,
@@ -42,8 +43,8 @@ pub(crate) struct Args {
 
 /// `charter diff`.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
-    let mut query = vec![("from", args.from), ("rows", args.rows.to_string())];
-    query.extend(args.to.map(|to| ("to", to)));
+    let mut query = vec![("from", args.from.to_string()), ("rows", args.rows.to_string())];
+    query.extend(args.to.map(|to| ("to", to.to_string())));
     query.extend(args.user.map(|user| ("user", user)));
     query.extend(args.object.map(|object| ("object", object)));
     query.extend(args.permission.map(|key| ("permission", key.to_string())));

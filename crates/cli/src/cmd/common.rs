@@ -29,8 +29,9 @@ pub(crate) struct Limit {
 /// Which past is meant, if any.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Then {
-    /// As it was: at an offset of the log, or at a time such as 2026-03-01T12:00:00Z. Takes `core.audit.read`
-    #[arg(long, value_name = "OFFSET|TIME")]
+    /// As it was: at an offset of the log, at a time such as 2026-03-01T12:00:00Z, or back from now such as `90m`,
+    /// `12h`, `30d`. Takes `core.audit.read`
+    #[arg(long, value_name = "OFFSET|TIME", value_parser = version)]
     as_of: Option<AsOf>,
 }
 
@@ -102,6 +103,15 @@ pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
 /// A moment as people write one that is past: RFC 3339, or a time back from now such as `90m`, `12h`, `30d`.
 pub(crate) fn moment_before(text: &str) -> Result<Timestamp, String> {
     before(text, now())
+}
+
+/// A version of the log: an offset, a moment, or a span before now.
+pub(crate) fn version(text: &str) -> Result<AsOf, String> {
+    text.parse().or_else(|_| moment_before(text).map(AsOf::Time)).map_err(|_| {
+        format!(
+            "`{text}` is no offset, no time such as 2026-03-01T12:00:00Z, no span such as 90m, 12h or 30d"
+        )
+    })
 }
 
 fn before(text: &str, now: Timestamp) -> Result<Timestamp, String> {

@@ -43,8 +43,7 @@ fn what_was_allowed_is_told_by_the_server_and_by_the_log_alone() {
     );
     ada.run(&format!("role get viewer --as-of {held}")).done();
     ada.run(&format!("check {question} --as-of 1000000")).fails(1, "beyond_head");
-    ada.run(&format!("check {question} --as-of yesterday"))
-        .fails(2, "it takes an offset or an RFC 3339 time");
+    ada.run(&format!("check {question} --as-of yesterday")).fails(2, "`yesterday` is no offset, no time");
 
     let file = data.path("log.jsonl").display().to_string();
     let folder = data.path("data").display().to_string();
@@ -83,4 +82,53 @@ fn what_was_allowed_is_told_by_the_server_and_by_the_log_alone() {
     let verified = data.run(&format!("replay verify --data {folder} -o json")).done().json();
     let whole = data.run(&format!("replay as-of {} --data {folder} -o json", verified["head"])).done().json();
     assert_eq!(whole["state_digest"], verified["state_digest"]);
+}
+
+#[test]
+fn what_a_log_alone_tells_is_told_as_the_server_tells_it_and_of_one_log_only() {
+    let data = Home::new();
+    let server = Server::start(&data.path("data"));
+    let ada = server.set_up();
+    ada.run("demo").done();
+    ada.run_with(&["user", "create", "kim", "--password-stdin"], crate::support::PASSWORD).done();
+    ada.run(&format!("grant allow kim -p {RESTART} --on server:survival")).done();
+    let (held, kim) = (head(&ada), ada.run("user get kim -o json").done().json()["id"].clone());
+    let kim = kim.as_str().unwrap();
+    let file = data.path("log.jsonl").display().to_string();
+    let folder = data.path("data").display().to_string();
+    data.run(&format!("replay export --data {folder} --out {file}")).done();
+
+    let server_told = ada.run("what kim server:survival").done().stdout;
+    for from in [format!("--data {folder}"), format!("--file {file}")] {
+        let asks = format!("{from} --user {kim} --object server:survival");
+        let told = data.run(&format!("replay as-of {held} {asks}")).done();
+        assert!(told.stdout.contains("own grant at server:survival"), "{told:?}");
+        assert_eq!(told.stdout, server_told);
+        let told = data.run(&format!("replay as-of {held} {asks} --permission {RESTART}")).done();
+        assert!(told.stdout.ends_with("grant, 1 grant\n"), "{told:?}");
+    }
+    let as_of = format!("replay as-of {held}");
+    for reads in ["replay verify", "replay inventory", as_of.as_str()] {
+        data.run(&format!("{reads} --data {folder} --file {file}")).fails(2, "`--data` names one");
+        data.run_in(&[("CHARTER_DATA", &folder)], &format!("{reads} --file {file}")).done();
+    }
+}
+
+#[test]
+fn what_is_no_version_ends_every_question_alike() {
+    let data = Home::new();
+    let server = Server::start(&data.path("data"));
+    let ada = server.set_up();
+    let data = format!("--data {}", data.path("data").display());
+    for asks in [
+        "diff --from yesterday".to_owned(),
+        "audit --from yesterday".to_owned(),
+        "check ada core.user.read --as-of yesterday".to_owned(),
+        format!("replay diff --from yesterday {data}"),
+        format!("replay as-of yesterday {data}"),
+    ] {
+        ada.run(&asks).fails(2, "`yesterday` is no offset, no time");
+    }
+    ada.run("diff --from 0s").done();
+    ada.run("audit --from 1h").done();
 }

@@ -68,3 +68,31 @@ fn a_diff_tells_who_gained_and_lost_what() {
     ada.run("diff --from 999999").fails(1, "beyond_head");
     ada.run("diff").fails(2, "--from");
 }
+
+#[test]
+fn commands_tried_on_a_log_are_the_systems_unless_somebody_gives_them_and_that_is_said() {
+    let data = tempfile::tempdir().unwrap();
+    let (_server, ada) = prepared(data.path());
+    let bob = ada.run("user get bob -o json").done().json()["id"].as_str().unwrap().to_owned();
+    let create = r#""command": "group.create", "slug": "tried", "name": "Tried""#;
+    let simulate = |line: &str| {
+        let file = ada.file("commands.jsonl", line);
+        ada.run(&format!("replay simulate {file} --data {}", data.path().display()))
+    };
+    let by_system = simulate(&format!("{{{create}}}")).done();
+    assert!(by_system.stderr.contains("Commands without `as` are given by the system"), "{by_system:?}");
+    let by_bob = simulate(&format!("{{\"as\": \"{bob}\", {create}}}"));
+    assert_eq!(by_bob.code, 3, "bob may not: {by_bob:?}");
+    assert!(!by_bob.stderr.contains("without `as`"), "{by_bob:?}");
+}
+
+#[test]
+fn a_checkpoint_and_a_proof_are_told_to_programs_too() {
+    let data = tempfile::tempdir().unwrap();
+    let (_server, ada) = prepared(data.path());
+    let note = ada.run("log checkpoint -o json").done().json();
+    assert!(note["checkpoint"].as_str().unwrap().starts_with("charter/"), "{note}");
+    let proof = ada.run("log prove 1 -o json").done().json();
+    assert_eq!(proof["offset"], 1);
+    assert!(proof["proof"].as_str().unwrap().contains("charter/"), "{proof}");
+}

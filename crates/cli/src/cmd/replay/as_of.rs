@@ -1,13 +1,13 @@
 //! `charter replay as-of`: what was so at a past version, from the log alone.
 
 use super::{
-    failed,
+    counted, failed,
     source::{Log, Source},
 };
 use crate::{
     app::App,
     cmd::{
-        common::now,
+        common::{now, version},
         shapes::{EFFECTIVE, column},
         store::opening,
     },
@@ -16,7 +16,8 @@ use crate::{
 };
 use charter_control::name_tag;
 use charter_events::{PermissionKey, Scope, UserId};
-use charter_policy::{Because, Decision, EffectiveState, Page, Policy, Verdict};
+use charter_http::dto::{ObjectRef, ScopeRef};
+use charter_policy::{Because, Decision, EffectiveState, Page, Policy, SubjectKind, Verdict};
 use charter_replay_tools::{
     Progress,
     as_of::{Past, as_of, folded},
@@ -33,8 +34,8 @@ const HOLDER: Shape = Shape {
 /// Which log, when, and what of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An offset of the log, or a time such as 2026-03-01T12:00:00Z
-    #[arg(value_name = "VERSION")]
+    /// An offset of the log, a time such as 2026-03-01T12:00:00Z, or back from now such as `90m`, `12h`, `30d`
+    #[arg(value_parser = version, value_name = "VERSION")]
     at: AsOf,
     /// Where it is
     #[command(flatten)]
@@ -110,17 +111,16 @@ fn tell(app: &App, past: &Past) -> Outcome<()> {
     });
     app.out.answer(&value, || {
         format!(
-            "version {}  recorded {}  hash {}\nstate {digest}\n{} users, {} groups, {} roles, {} objects, {} \
-             grants, {} permissions",
+            "version {}  recorded {}  hash {}\nstate {digest}\n{}, {}, {}, {}, {}, {}",
             head.offset,
             head.recorded_at,
             head.hash,
-            policy.user_count(),
-            policy.group_count(),
-            policy.role_count(),
-            policy.object_count(),
-            policy.grant_count(),
-            policy.permissions().count(),
+            counted(policy.user_count(), "user"),
+            counted(policy.group_count(), "group"),
+            counted(policy.role_count(), "role"),
+            counted(policy.object_count(), "object"),
+            counted(policy.grant_count(), "grant"),
+            counted(policy.permissions().count(), "permission"),
         )
     })
 }
@@ -135,6 +135,19 @@ pub(super) fn object(policy: &Policy, text: &str) -> Outcome<Scope> {
         by_id.or_else(|| policy.object_by_external_id(object_type, name))
     });
     found.map(Scope::Object).ok_or_else(|| Failure::error(format!("there was no object `{text}` then")))
+}
+
+/// A place by its names, as the first of these states that has it calls it.
+pub(super) fn scope_ref(states: &[&Policy], scope: Scope) -> ScopeRef {
+    let Scope::Object(id) = scope else { return ScopeRef::Global };
+    let Some(view) = states.iter().find_map(|state| state.object(id)) else { return ScopeRef::Hidden };
+    let object = ObjectRef {
+        id: view.id,
+        object_type: view.object_type.clone(),
+        external_id: view.external_id.map_or_else(|| view.id.to_string(), ToString::to_string),
+        name: view.name.to_string(),
+    };
+    ScopeRef::Object { object }
 }
 
 /// A user by id, by the name he has at the end of the log, or else by the one he had then. Who was erased since has no
@@ -173,7 +186,7 @@ fn decide(app: &App, decision: &Decision) -> Outcome {
     });
     app.out.answer(&value, || {
         let mark = app.out.mark(if allowed { "yes" } else { "no" }, allowed);
-        format!("{mark}: {}, {} grants", because(decision.because), decision.grants.len())
+        format!("{mark}: {}, {}", because(decision.because), counted(decision.grants.len(), "grant"))
     })?;
     Ok(if allowed { Exit::Done } else { Exit::Denied })
 }
@@ -199,8 +212,19 @@ fn effective(app: &App, past: &Past, user: UserId, scope: Scope) -> Outcome {
                 EffectiveState::Denied => "denied",
                 EffectiveState::NotSet => "not_set",
             };
-            let why = because(entry.decision.because);
-            json!({"permission": entry.key, "state": state, "because": why, "grants": entry.decision.grants})
+            let decision = &entry.decision;
+            let subject = decision.subject.map(|subject| match subject {
+                SubjectKind::User => "user",
+                SubjectKind::Group => "group",
+            });
+            json!({
+                "permission": entry.key,
+                "state": state,
+                "because": because(decision.because),
+                "scope": decision.scope.map(|scope| scope_ref(&[&past.policy], scope)),
+                "subject": subject,
+                "grants": decision.grants,
+            })
         })
         .collect();
     app.out.rows(&EFFECTIVE, &rows)?;

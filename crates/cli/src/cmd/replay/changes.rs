@@ -2,19 +2,22 @@
 //! Nothing is written anywhere; names of people stay sealed.
 
 use super::{
-    as_of::{object, user},
-    failed, reader,
+    as_of::{object, scope_ref, user},
+    counted, failed, reader,
     source::{Log, Source},
 };
 use crate::{
     app::App,
-    cmd::{changes, common::now},
+    cmd::{
+        changes,
+        common::{now, version},
+    },
     exit::{Doing, Exit, Failure, Outcome},
     output::Format,
 };
 use charter_events::{PermissionKey, Scope, UserId};
 use charter_http::dto::{
-    AccessChange, Because, Change, ChangePlace, Decision, ObjectRef, ScopeRef, SubjectKind, UserRef, Verdict,
+    AccessChange, Because, Change, ChangePlace, Decision, ScopeRef, SubjectKind, UserRef, Verdict,
 };
 use charter_policy::{Diff, DiffBound, DiffBounds, DiffChange, DiffFilter, DiffPlace, Policy};
 use charter_replay_tools::{
@@ -36,11 +39,11 @@ pub(crate) struct DiffArgs {
     /// Where it is
     #[command(flatten)]
     source: Source,
-    /// The one version: an offset, or a time such as 2026-03-01T12:00:00Z
-    #[arg(long, value_name = "OFFSET|TIME")]
+    /// The one version: an offset, a time such as 2026-03-01T12:00:00Z, or back from now such as `90m`, `12h`, `30d`
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
     from: AsOf,
     /// The other; the end of the log, now, when left out
-    #[arg(long, value_name = "OFFSET|TIME")]
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
     to: Option<AsOf>,
     /// Of this user only: username, external id or id; with a file, the id
     #[arg(long)]
@@ -65,11 +68,12 @@ pub(crate) struct SimulateArgs {
     /// Where it is
     #[command(flatten)]
     source: Source,
-    /// The commands, one JSON object a line, such as {"command": "grant.issue", "subject": "group:ops", "role":
-    /// "operator", "scope": "folder:eu"}; `-` is stdin
+    /// The commands, one JSON object a line, such as {"as": "01a2…", "command": "grant.issue", "subject": "group:ops",
+    /// "role": "operator", "scope": "folder:eu"}; `-` is stdin. `as` is the id of the user who gives it. Without it the
+    /// system gives it, and nobody's rights are asked
     commands: PathBuf,
     /// At which version: an offset, or a time such as 2026-03-01T12:00:00Z; the end of the log, now, when left out
-    #[arg(long, value_name = "OFFSET|TIME")]
+    #[arg(long, value_parser = version, value_name = "OFFSET|TIME")]
     at: Option<AsOf>,
     /// The most changes that are told
     #[arg(long, default_value_t = 100_000, value_name = "ROWS")]
@@ -96,8 +100,8 @@ pub(super) async fn differing(app: &App, args: DiffArgs) -> Outcome {
     if is_for_people(app) {
         changes::show(app, &told)?;
         app.out.note(&format!(
-            "{} changes between version {} ({}) and version {} ({}).",
-            told.len(),
+            "{} between version {} ({}) and version {} ({}).",
+            counted(told.len(), "change"),
             from.version.head.offset,
             from.version.now,
             to.version.head.offset,
@@ -174,6 +178,12 @@ impl From<Failure> for Ended {
 
 pub(super) async fn simulating(app: &App, args: SimulateArgs) -> Outcome {
     let commands = read(reader(&args.commands)?.as_mut()).map_err(|error| not_commands(&error))?;
+    if commands.iter().any(|(_, line)| line.caller.is_none()) {
+        app.out.warn(
+            "Commands without `as` are given by the system: whether somebody may give them is not asked. `\"as\": \
+             \"USER ID\"` asks it.",
+        );
+    }
     let log = args.source.open(app).await?;
     let asked = args.at.unwrap_or_else(|| AsOf::Time(now()));
     let bar = app.out.progress("replaying", None);
@@ -259,24 +269,12 @@ fn is_for_people(app: &App) -> bool {
 
 /// The changes in the API's shape, but for the names of people, which the log seals.
 fn told(before: &Policy, after: &Policy, diff: &Diff) -> Vec<AccessChange> {
-    let object = |id| after.object(id).or_else(|| before.object(id));
-    let object_ref = |id| {
-        object(id).map(|view| ObjectRef {
-            id: view.id,
-            object_type: view.object_type.clone(),
-            external_id: view.external_id.map_or_else(|| view.id.to_string(), ToString::to_string),
-            name: view.name.to_string(),
-        })
-    };
-    let scope_ref = |scope| match scope {
-        Scope::Global => ScopeRef::Global,
-        Scope::Object(id) => object_ref(id).map_or(ScopeRef::Hidden, |object| ScopeRef::Object { object }),
-    };
+    let place = |scope| scope_ref(&[after, before], scope);
     let decision = |made: &charter_policy::Decision| Decision {
         allowed: made.allowed(),
         verdict: if made.allowed() { Verdict::Allow } else { Verdict::Deny },
         because: because(made.because),
-        scope: made.scope.map(scope_ref),
+        scope: made.scope.map(place),
         subject: made.subject.map(|subject| match subject {
             charter_policy::SubjectKind::User => SubjectKind::User,
             charter_policy::SubjectKind::Group => SubjectKind::Group,
@@ -288,8 +286,11 @@ fn told(before: &Policy, after: &Policy, diff: &Diff) -> Vec<AccessChange> {
     let rows = diff.rows.iter().filter_map(|row| {
         let place = match row.place {
             DiffPlace::Everywhere => ChangePlace::Everywhere,
-            DiffPlace::At(Scope::Global) => ChangePlace::Global,
-            DiffPlace::At(Scope::Object(id)) => ChangePlace::Object { object: object_ref(id)? },
+            DiffPlace::At(scope) => match place(scope) {
+                ScopeRef::Global => ChangePlace::Global,
+                ScopeRef::Object { object } => ChangePlace::Object { object },
+                ScopeRef::Hidden => return None,
+            },
         };
         Some(AccessChange {
             user: UserRef { id: row.user, username: None, display_name: None },

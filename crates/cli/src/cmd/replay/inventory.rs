@@ -1,6 +1,6 @@
 //! `charter replay inventory`: what a log is made of.
 
-use super::{failed, source::Source};
+use super::{counted, failed, source::Source};
 use crate::{
     app::App,
     cmd::shapes::column,
@@ -62,8 +62,11 @@ fn tell(app: &App, found: &Inventory) -> Outcome<()> {
     }
     app.out.rows(&KIND, &kinds)?;
     app.out.note(&format!(
-        "{} events of {} commands, {} bytes of payloads, in log {}.",
-        found.events, found.commands, found.payload_bytes, found.head.log_id
+        "{} of {}, {} of payloads, in log {}.",
+        counted(found.events, "event"),
+        counted(found.commands, "command"),
+        counted(found.payload_bytes, "byte"),
+        found.head.log_id
     ));
     let unreadable: Vec<_> = found.kinds.iter().filter_map(|kind| kind.unreadable).collect();
     if let Some(first) = unreadable.iter().min() {
