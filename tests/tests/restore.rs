@@ -169,20 +169,22 @@ async fn who_may_not_or_where_there_is_no_folder_no_backup_is_taken(installation
     assert_eq!(std::fs::read_dir(backups.path()).unwrap().count(), 0);
 }
 
-/// Has the installation keep its tables and nothing else, as when a backup is restored beside them.
-fn lose_all_but_the_tables(installation: &Installation) {
+/// Puts a log that was saved back, with the tables left as they are: SQLite's by its file, PostgreSQL's by a backup.
+fn put_back_beside_the_tables(installation: &Installation, saved: &Path) {
     match installation.kind() {
         Database::Sqlite => {
             let data = installation.data(0);
-            for file in ["charter.db", "charter.db-wal", "charter.db-shm"] {
+            for file in ["charter.db-wal", "charter.db-shm"] {
                 let _ = std::fs::remove_file(data.join(file));
             }
-            let _ = std::fs::remove_dir_all(data.join("snapshots"));
+            std::fs::copy(saved, data.join("charter.db")).unwrap();
             assert!(data.join("tables.db").exists());
         }
         Database::Postgres => {
             installation.database().unwrap().sql("DROP SCHEMA log CASCADE").unwrap();
             installation.run_well(&["migrate"]).unwrap();
+            installation.run_well(&["restore", text(saved), "--reason", "drill"]).unwrap();
+            installation.run_well(&["recover-admin", "--username", ADMIN]).unwrap();
         }
     }
 }
@@ -204,15 +206,21 @@ async fn tables_that_stayed_beside_a_restored_log_show_nothing_of_what_was_lost(
     let server = Server::start(&installation).await.unwrap();
     let admin = server.set_up().await.unwrap();
     groups(&admin, &["kept"]).await;
-    let file = backed_up(&admin, backups.path()).await;
+    let (server, saved) = match installation.kind() {
+        Database::Postgres => (server, backed_up(&admin, backups.path()).await),
+        Database::Sqlite => {
+            server.stop().unwrap();
+            let saved = backups.path().join("charter.db");
+            std::fs::copy(installation.data(0).join("charter.db"), &saved).unwrap();
+            (Server::start(&installation).await.unwrap(), saved)
+        }
+    };
+    let admin = admin.at(&server.url);
     let lost: Vec<String> = (0..40).map(|number| format!("lost-{number}")).collect();
     groups(&admin, &lost.iter().map(String::as_str).collect::<Vec<_>>()).await;
     are_followed(&admin).await;
     server.stop().unwrap();
-    lose_all_but_the_tables(&installation);
-    let keys = keys_in(backups.path());
-    installation.run_well(&["restore", text(&file), "--keys", text(&keys), "--reason", "drill"]).unwrap();
-    installation.run_well(&["recover-admin", "--username", ADMIN]).unwrap();
+    put_back_beside_the_tables(&installation, &saved);
 
     let server = Server::start(&installation).await.unwrap();
     let admin = server.sign_in(ADMIN, PASSWORD).await.unwrap();

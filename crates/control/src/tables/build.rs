@@ -7,16 +7,15 @@ use super::{
     targets::{self, BUILD, ROLLBACK, active},
     worker::Worker,
 };
-use crate::{error::CommandError, operations::shortened, published::State};
+use crate::{error::CommandError, published::State};
 use charter_events::{Hash, Offset};
-use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target, causes};
+use charter_store::{Checkpoint, Generation, Operation, OperationState, StoreError, Target};
 use charter_tables::{Projection, RowsDigest};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 use tokio_util::task::AbortOnDropHandle;
-use uuid::Uuid;
 
 /// How often progress is written down at most.
 const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
@@ -24,10 +23,6 @@ const PROGRESS_APART_MIN: Duration = Duration::from_millis(250);
 /// they were not.
 const STILL_MIN: Duration = Duration::from_millis(50);
 const STILL_MAX: Duration = Duration::from_secs(3);
-
-/// An operation that can't go on is tried again after so long, longer each time.
-const STUMBLED_PAUSE_MIN: Duration = Duration::from_millis(100);
-const STUMBLED_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 type Digests = Result<Vec<(Checkpoint, RowsDigest)>, StoreError>;
 
@@ -71,7 +66,7 @@ pub(super) struct Work {
     attempts: u32,
     told: Option<Instant>,
     /// How often it could not go on.
-    stumbles: u32,
+    pub(super) stumbles: u32,
     /// It does not go on before then.
     pub(super) wait_until: Option<Instant>,
 }
@@ -320,45 +315,7 @@ impl Worker {
         }))
     }
 
-    /// Whether an operation need not wait.
-    pub(super) fn may_go_on(&self, id: Uuid) -> bool {
-        let until = self.works.get(&id).and_then(|work| work.wait_until);
-        until.is_none_or(|until| until <= Instant::now())
-    }
-
-    /// Has an operation wait, longer each time.
-    fn wait(&mut self, id: Uuid) {
-        let work = self.works.entry(id).or_default();
-        let pause = STUMBLED_PAUSE_MIN.saturating_mul(1 << work.stumbles.min(10)).min(STUMBLED_PAUSE_MAX);
-        work.stumbles += 1;
-        work.wait_until = Some(Instant::now() + pause);
-    }
-
-    /// An operation could not go on. What the store refuses it refuses the next time too: it fails. Else it is tried
-    /// again after a while, and says so.
-    pub(super) async fn stumbled(&mut self, operation: &Operation, error: &WorkError) {
-        self.look_again();
-        self.wait(operation.id);
-        let why = causes(error);
-        let trouble = if matches!(error, WorkError::Store(StoreError::Refused(_) | StoreError::Row { .. })) {
-            let Err(error) = self.fail(operation, &why).await else { return };
-            format!("{why}; {}", causes(&error))
-        } else {
-            let told = Operation {
-                detail: shortened(&format!("it is tried again: {why}")),
-                updated_at: self.inner.time(),
-                ..operation.clone()
-            };
-            match self.inner.store.put_operation(&told).await {
-                Ok(()) => why,
-                Err(error) => format!("{why}; {}", causes(&error)),
-            }
-        };
-        let trouble = format!("operation on `{}` can't go on: {trouble}", operation.target);
-        self.is_troubled(operation.id.to_string(), trouble);
-    }
-
-    async fn fail(&mut self, operation: &Operation, why: &str) -> Result<(), WorkError> {
+    pub(super) async fn fail(&mut self, operation: &Operation, why: &str) -> Result<(), WorkError> {
         tracing::error!(id = %operation.id, target = operation.target, why, "an operation on tables failed");
         self.end(operation, OperationState::Failed, why).await
     }
