@@ -6,7 +6,7 @@
 use crate::{control::Control, profiles::sealed_of};
 use charter_events::{Profile, Sealed, UserId, UserKind};
 use charter_policy::{Policy, UserStatus, UserView};
-use charter_store::{SECRET_WRITES_MAX, StoreError};
+use charter_store::{SECRET_WRITES_MAX, StoreError, UserKey};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,6 +14,8 @@ use std::{
 
 /// The most users whose names are searched or sorted.
 pub const NAMED_USERS_MAX: usize = 200_000;
+/// Users looked at in one go: whoever forgets a person meanwhile waits for no more.
+const AT_ONCE_MAX: usize = 1_000;
 
 /// By what users are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,19 +96,34 @@ impl NameIndex {
         self.lock().remove(&user);
     }
 
+    /// Whoever needs it waits while this is held.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> impl Sized {
+        self.lock()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Who is not known by his present names, those who are gone being forgotten.
     fn missing(&self, policy: &Policy) -> Vec<UserId> {
-        let mut kept = self.lock();
-        kept.retain(|user, (from, _)| sealed_of(policy, *user).is_some_and(|sealed| sealed == from));
-        policy
-            .users()
-            .filter(|user| user.profile.is_some() && !kept.contains_key(&user.id))
-            .map(|user| user.id)
-            .collect()
+        let known: Vec<UserId> = self.lock().keys().copied().collect();
+        for users in known.chunks(AT_ONCE_MAX) {
+            let mut kept = self.lock();
+            for user in users {
+                let stays = kept.get(user).is_some_and(|(from, _)| sealed_of(policy, *user) == Some(from));
+                if !stays {
+                    kept.remove(user);
+                }
+            }
+        }
+        let mut missing = Vec::new();
+        for users in profiled(policy).chunks(AT_ONCE_MAX) {
+            let kept = self.lock();
+            missing.extend(users.iter().map(|(user, _)| *user).filter(|user| !kept.contains_key(user)));
+        }
+        missing
     }
 
     fn keep(&self, user: UserId, sealed: &Sealed, profile: &Profile) {
@@ -115,14 +132,28 @@ impl NameIndex {
 
     /// The names of everybody in a policy, as far as they are known.
     fn of(&self, policy: &Policy) -> HashMap<UserId, Arc<Folded>> {
-        let kept = self.lock();
-        let known = |user: UserView<'_>| {
-            let sealed = &user.profile?.sealed;
-            let (from, folded) = kept.get(&user.id)?;
-            (from == sealed).then(|| (user.id, Arc::clone(folded)))
-        };
-        policy.users().filter_map(known).collect()
+        let mut found = HashMap::new();
+        for users in profiled(policy).chunks(AT_ONCE_MAX) {
+            let kept = self.lock();
+            let known = |(user, sealed): &(UserId, &Sealed)| {
+                let (from, folded) = kept.get(user)?;
+                (from == *sealed).then(|| (*user, Arc::clone(folded)))
+            };
+            found.extend(users.iter().filter_map(known));
+        }
+        found
     }
+}
+
+/// Who has a profile, and it.
+fn profiled(policy: &Policy) -> Vec<(UserId, &Sealed)> {
+    policy.users().filter_map(|user| Some((user.id, &user.profile?.sealed))).collect()
+}
+
+/// Does what takes long among very many users, and not on the threads that answer.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, NamesError> {
+    let ended = |error| NamesError::Store(StoreError::unavailable("finding users", error));
+    tokio::task::spawn_blocking(work).await.map_err(ended)
 }
 
 impl Control {
@@ -167,32 +198,41 @@ impl Control {
             }
             found.iter().map(|user| user.id).collect()
         };
-        // Not on the threads that answer: there may be very many.
-        let ended = |error| NamesError::Store(StoreError::unavailable("finding users", error));
-        tokio::task::spawn_blocking(found).await.map_err(ended)
+        aside(found).await
     }
 
     async fn names(&self, policy: &Arc<Policy>) -> Result<HashMap<UserId, Arc<Folded>>, NamesError> {
-        let users = policy.users().filter(|user| user.profile.is_some()).count();
-        if users > NAMED_USERS_MAX {
-            return Err(NamesError::TooMany { users });
-        }
-        let index = &self.inner.profiles.names;
-        let _one = index.opening.lock().await;
-        for users in index.missing(policy).chunks(SECRET_WRITES_MAX) {
-            for (user, key) in self.inner.store.user_keys(users).await? {
-                let Some(sealed) = sealed_of(policy, user) else { continue };
-                match self.inner.sealing.open(user, &key, sealed) {
-                    Some(profile) => index.keep(user, sealed, &profile),
-                    None => tracing::error!(%user, "a profile does not open under its user's key"),
-                }
-                // Erased while it was opened: nobody else would tell the index.
-                if sealed_of(&self.policy(), user).is_none() {
-                    index.forget(user);
-                }
+        let _one = self.inner.profiles.names.opening.lock().await;
+        let (control, of) = (self.clone(), Arc::clone(policy));
+        let missing = aside(move || {
+            let users = of.users().filter(|user| user.profile.is_some()).count();
+            let fits = users <= NAMED_USERS_MAX;
+            if fits {
+                Ok(control.inner.profiles.names.missing(&of))
+            } else {
+                Err(NamesError::TooMany { users })
             }
-            tokio::task::yield_now().await;
+        });
+        for users in missing.await??.chunks(SECRET_WRITES_MAX) {
+            let keys = self.inner.store.user_keys(users).await?;
+            let (control, of) = (self.clone(), Arc::clone(policy));
+            aside(move || keys.into_iter().for_each(|(user, key)| control.open_name(&of, user, &key)))
+                .await?;
         }
-        Ok(index.of(policy))
+        let (control, of) = (self.clone(), Arc::clone(policy));
+        aside(move || control.inner.profiles.names.of(&of)).await
+    }
+
+    fn open_name(&self, policy: &Policy, user: UserId, key: &UserKey) {
+        let index = &self.inner.profiles.names;
+        let Some(sealed) = sealed_of(policy, user) else { return };
+        match self.inner.sealing.open(user, key, sealed) {
+            Some(profile) => index.keep(user, sealed, &profile),
+            None => tracing::error!(%user, "a profile does not open under its user's key"),
+        }
+        // Erased while it was opened: nobody else would tell the index.
+        if sealed_of(&self.policy(), user).is_none() {
+            index.forget(user);
+        }
     }
 }

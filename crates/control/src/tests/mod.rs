@@ -10,6 +10,7 @@ mod house;
 mod idempotency;
 mod identity;
 mod log;
+mod names;
 mod past;
 mod previews;
 mod secrecy;
