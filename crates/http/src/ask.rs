@@ -40,7 +40,8 @@ pub(crate) struct Asked {
     /// One snapshot for the whole request.
     pub(crate) policy: Arc<Policy>,
     /// Where the log ended then, when the request is about the past: the policy is that of then, and the caller may
-    /// read the whole log, so that nothing in it is hidden from him. Only routes that change nothing can have one.
+    /// read the whole log, so that nothing in it is hidden from him but what is sealed. Only routes that change nothing
+    /// can have one.
     pub(crate) past: Option<Head>,
     pub(crate) now: Timestamp,
     pub(crate) row: &'static Row,
@@ -98,6 +99,12 @@ impl<S: Sync> FromRequestParts<S> for Visit {
     }
 }
 
+/// Whether a reason reads like one that an undo records: whoever reads the log takes that at its word.
+fn claims_to_undo(reason: &str) -> bool {
+    let rest = reason.split_once(char::is_whitespace).filter(|(word, _)| word.eq_ignore_ascii_case("undoes"));
+    rest.is_some_and(|(_, rest)| rest.trim_start().starts_with(|next: char| next.is_ascii_digit()))
+}
+
 /// One of core's keys, written in this crate.
 ///
 /// # Errors
@@ -139,9 +146,14 @@ impl Asked {
         } else {
             None
         };
+        let reason = text("x-reason", REASON_BYTES_MAX)?;
+        if reason.as_deref().is_some_and(claims_to_undo) {
+            let detail = "`undoes <offset>` is what an undo records, and nothing else may begin so";
+            return Err(Problem::invalid_header("X-Reason", detail));
+        }
         Ok(RequestMeta {
             request_id: text("x-request-id", charter_events::envelope::REQUEST_ID_BYTES_MAX)?,
-            reason: text("x-reason", REASON_BYTES_MAX)?,
+            reason,
             idempotency: key.map(|key| (key, body)),
             if_match: self.if_match,
             preview: self.preview.clone(),
@@ -211,6 +223,19 @@ impl Ask {
     /// Whether the caller is allowed one of core's keys at the scope.
     pub(crate) fn may_core(&self, key: &str, scope: Scope) -> bool {
         core_key(key).is_ok_and(|key| self.may(&key, scope))
+    }
+
+    /// Whether the caller is allowed one of core's keys everywhere by the present policy, also when he asks about the
+    /// past: what the log itself does not show him, such as a person's names, he needs a right of now for.
+    pub(crate) fn may_core_now(&self, key: &str) -> bool {
+        let (policy, now) = match self.past {
+            None => (Arc::clone(&self.policy), self.now),
+            Some(_) => (self.app.control.policy(), self.app.control.now()),
+        };
+        core_key(key).is_ok_and(|key| {
+            let decision = policy.at(now).is_allowed(&self.caller, &key, Scope::Global);
+            decision.is_ok_and(|decision| decision.allowed())
+        })
     }
 
     /// Whether the caller may know an object: he holds its read key, or may ask about others there.

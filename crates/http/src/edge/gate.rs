@@ -67,7 +67,8 @@ pub(crate) async fn gate(
         segments.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let if_match = if_match(headers, row)?;
     let headers = headers.clone();
-    let asked = Arc::new(Asked { app, policy, past: None, now, row, params, segments, if_match, headers, preview });
+    let asked =
+        Arc::new(Asked { app, policy, past: None, now, row, params, segments, if_match, headers, preview });
     let Some(who) = who else {
         request.extensions_mut().insert(asked);
         return Ok(next.run(request).await);
@@ -115,7 +116,8 @@ async fn at_least(app: &App, headers: &HeaderMap, who: &Authenticated) -> Result
 }
 
 /// The request as it would have been asked then, for whoever may read the whole log now: what he could fold himself.
-/// He is judged again when the state is there, for that may take long.
+/// What is sealed in the log he could not: for a person's profile he needs the right of now (`users::get`). He is judged
+/// again when the state is there, for that may take long.
 async fn back_then(ask: &Ask, text: &str) -> Result<Ask, Problem> {
     let asked: AsOf =
         text.parse().map_err(|error: InvalidAsOf| Problem::invalid_parameter(AS_OF, error.to_string()))?;

@@ -156,11 +156,11 @@ async fn shown(ask: &Ask, version: Offset, id: UserId) -> Result<(dto::User, Off
     shown_at(&ask.after(version).await?, id).await
 }
 
-/// A user, with his groups where the caller may see groups. Who may change users and not read them is told no more than
-/// which account he changed and how it stands.
+/// A user, with his groups where the caller may see groups. Who may change users, or read the log, and not read users is
+/// told no more than which account it is and how it stands: names are sealed in the log, so reading it shows none.
 async fn shown_at(ask: &Ask, id: UserId) -> Result<(dto::User, Offset), Problem> {
     let view = ask.policy.user(id).ok_or_else(Problem::not_found)?;
-    if !ask.may_core("core.user.read", Scope::Global) {
+    if !ask.may_core_now("core.user.read") {
         return Ok((read::user_in_brief(&view), view.changed_at));
     }
     let names = Names::of(ask, [id]).await;

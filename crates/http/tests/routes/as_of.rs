@@ -153,6 +153,31 @@ async fn who_may_read_the_log_is_shown_all_of_it_whatever_else_he_may() {
 }
 
 #[tokio::test]
+async fn a_profile_of_the_past_takes_the_right_to_read_users_now() {
+    let (api, _, _) = prepared().await;
+    let eve = json!({"username": "eve", "email": "eve@private.example", "login_name": "Eve.Secret"});
+    api.admin("POST", "/users", eve).await.ok(201);
+    let path = format!("/users/eve?as_of={}", api.head());
+    let auditor = api.user("carl").await;
+    api.give("user:carl", &["core.audit.read"], "global").await;
+    let brief = api.by(&auditor, "GET", &path, Value::Null).await.ok(200);
+    assert_eq!((&brief.body["id"], &brief.body["status"]), (&json!(api.id_of("eve")), &json!("active")));
+    for secret in ["private.example", "Eve.Secret", "username"] {
+        assert!(!brief.text.contains(secret), "{}", brief.text);
+    }
+    api.give("user:carl", &["core.user.read"], "global").await;
+    let whole = api.by(&auditor, "GET", &path, Value::Null).await.ok(200);
+    assert_eq!(
+        (&whole.body["username"], &whole.body["email"]),
+        (&json!("eve"), &json!("eve@private.example"))
+    );
+    // His token's ceiling counts as it does now.
+    let narrow = api.token(api.id_of("carl"), Some(&["core.audit.read"])).await;
+    let brief = api.by(&narrow, "GET", &path, Value::Null).await.ok(200);
+    assert!(!brief.text.contains("private.example"), "{}", brief.text);
+}
+
+#[tokio::test]
 async fn an_expiry_is_judged_as_it_was() {
     let (api, clock, _) = on_a_moved_clock().await;
     let end = api.control.now().saturating_add_micros(3_600_000_000);
