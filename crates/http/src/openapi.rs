@@ -88,7 +88,11 @@ fn complete(operation: &mut Operation, row: &Row) {
         parameters.push(header("If-Match", "The `ETag` last seen, or `*`", true));
     }
     if row.writes {
-        parameters.push(header("X-Reason", "Why, recorded with the change; at most 1024 bytes", false));
+        parameters.push(header(
+            "X-Reason",
+            "Why, recorded with the change; at most 1024 bytes, not `undoes <offset>`",
+            false,
+        ));
         if row.method == "POST" {
             let about = "The same key and request again gives the first answer; kept at least 24 hours";
             parameters.push(header("Idempotency-Key", about, false));
@@ -191,10 +195,9 @@ fn query(name: &str) -> RefOr<Parameter> {
         "q" => ("What has this text in it, in any case", text()),
         "sort" => ("By this; `-` before it: the largest first. See the route", text()),
         "kind" => ("Of this kind", words(&["person", "service"])),
-        "status" => (
-            "Of this status",
-            words(&["active", "invited", "suspended", "awaiting_deletion", "erased"]),
-        ),
+        "status" => {
+            ("Of this status", words(&["active", "invited", "suspended", "awaiting_deletion", "erased"]))
+        }
         "owner" => ("What this user owns: id, username or external id", text()),
         "as_of" => {
             ("As it was at this offset or RFC 3339 time; needs `core.audit.read`, and nothing else", text())

@@ -110,6 +110,38 @@ async fn what_is_undone_already_or_changed_again_says_so() {
 }
 
 #[tokio::test]
+async fn an_undo_is_no_way_past_a_later_decision_that_came_to_the_same() {
+    let (api, _) = with_a_revocation().await;
+    api.admin("POST", "/users/bob/suspend", Value::Null).await.ok(200);
+    let suspended = api.head().get();
+    api.admin("POST", "/users/bob/reactivate", Value::Null).await.ok(200);
+    api.admin("POST", "/users/bob/suspend", Value::Null).await.ok(200);
+    let head = api.head();
+    let reply = api.admin("POST", "/history/undo", json!({"offset": suspended})).await;
+    assert_eq!(reply.refused(409, "not_undoable").body["events"][0]["reason"], "superseded");
+    api.unchanged_since(head);
+    // The later one can be undone.
+    api.admin("POST", "/history/undo", json!({"offset": head.get()})).await.ok(200);
+    assert_eq!(api.admin("GET", "/users/bob", Value::Null).await.ok(200).body["status"], "active");
+}
+
+#[tokio::test]
+async fn no_reason_of_another_change_says_that_it_undoes_something() {
+    let (api, _) = with_a_revocation().await;
+    let head = api.head();
+    let send = |slug: &str, reason: &str| {
+        let call = api.call("POST", "/groups").by(&api.admin).header("x-reason", reason);
+        call.json(&json!({"slug": slug, "name": "Ops"})).send()
+    };
+    for forged in ["undoes 7", "undoes 7: it was wrong", "Undoes  7"] {
+        send("ops", forged).await.refused(400, "invalid_header");
+    }
+    api.unchanged_since(head);
+    send("ops", "undoes what Bob did").await.ok(201);
+    send("more", "it undoes 7").await.ok(201);
+}
+
+#[tokio::test]
 async fn who_may_read_the_log_undoes_only_what_he_might_do() {
     let (api, at) = with_a_revocation().await;
     let carol = api.user("carol").await;
