@@ -191,7 +191,7 @@ async fn dispatch(app: &App, verb: Verb) -> Outcome {
         Verb::Session(verb) => cmd::session::run(app, verb).await,
         Verb::Diff(args) => cmd::changes::run(app, args).await,
         Verb::Undo(args) => cmd::undo::run(app, args).await,
-        Verb::Audit(args) => cmd::audit::run(&app, args).await,
+        Verb::Audit(args) => cmd::audit::run(app, args).await,
         Verb::Events(verb) => cmd::events::run(app, verb).await,
         Verb::Log(verb) => cmd::log::run(app, verb).await,
         Verb::Follow(args) => cmd::follow::run(app, args).await,
