@@ -21,8 +21,8 @@ pub mod simulate;
 pub mod verify;
 pub mod verify_file;
 
-use charter_events::Offset;
 pub use against::EvidenceError;
+use charter_events::Offset;
 pub use charter_store::verify::Progress;
 use charter_store::{Fault, StoreError};
 

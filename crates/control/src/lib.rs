@@ -45,8 +45,8 @@ mod verify;
 mod writer;
 
 pub use access::AccessControl;
-pub use backup_result::BackupResult;
 pub use backup::{BACKUP_OPERATION, BackupError, BackupFailed, BackupMade, BackupWatch, Backups, KeysKept};
+pub use backup_result::BackupResult;
 pub use clock::{Clock, SystemClock};
 pub use config::{Config, Progress, ProgressFn, ServerInfo, SignInLimits};
 pub use contact::Freshness;
@@ -61,8 +61,8 @@ pub use identity::{
 };
 pub use load::{Folded, LoadError, fold_log};
 pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};
-pub use past::{AsOfError, Past};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
+pub use past::{AsOfError, Past};
 pub use preview::{PreviewSlot, Previewed};
 pub use reading::TablesError;
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};

@@ -32,7 +32,15 @@ pub struct RequestMeta {
 impl RequestMeta {
     /// Nothing but the way it came in.
     pub const fn new(via: Via) -> Self {
-        Self { via, request_id: None, reason: None, idempotency: None, if_match: None, credential: None, preview: None }
+        Self {
+            via,
+            request_id: None,
+            reason: None,
+            idempotency: None,
+            if_match: None,
+            credential: None,
+            preview: None,
+        }
     }
 
     /// Has the writer refuse the command (`inactive_caller`) if the credential has ended by the time it is decided.

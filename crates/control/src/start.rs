@@ -24,8 +24,7 @@ use crate::{
     snapshots,
     tables::{self, Tables},
     tick::Tick,
-    tree,
-    verify, writer,
+    tree, verify, writer,
 };
 use charter_commands::{Code, Command, CreateInstallation, UpsertCoreCatalog};
 use charter_events::{DisplayName, Offset, Timestamp, Via};

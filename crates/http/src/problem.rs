@@ -11,7 +11,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use charter_commands::{Class, Refusal};
-use charter_control::{AsOfError, AuthError, CommandError, DiffError, IdentityError, SignInError, VersionNotReached};
+use charter_control::{
+    AsOfError, AuthError, CommandError, DiffError, IdentityError, SignInError, VersionNotReached,
+};
 use charter_policy::AccessError;
 use charter_store::{StoreError, causes};
 

@@ -20,16 +20,23 @@ fn types(body: &Value) -> Vec<&str> {
 async fn an_entry_names_who_did_what_on_whom_where_and_why() {
     let api = Api::furnished().await;
     api.user_without_token("bob").await;
-    let grant = json!({"subject": "user:bob", "permissions": ["minecraft.server.read"], "scope": "server:s1"});
+    let grant =
+        json!({"subject": "user:bob", "permissions": ["minecraft.server.read"], "scope": "server:s1"});
     let call = api.call("POST", "/grants").by(&api.admin).json(&grant);
     call.header("x-reason", "Night shift").header("x-request-id", "r-1").send().await.ok(201);
     let entry = &read(&api, "?limit=1").await["items"][0];
     assert_eq!(entry["offset"], api.head().get());
     assert_eq!((&entry["type"], &entry["via"]), (&json!("grant.issued"), &json!("api")));
     assert_eq!((&entry["reason"], &entry["request_id"]), (&json!("Night shift"), &json!("r-1")));
-    assert_eq!((&entry["actor"]["kind"], &entry["actor"]["user"]["username"]), (&json!("user"), &json!("ada")));
+    assert_eq!(
+        (&entry["actor"]["kind"], &entry["actor"]["user"]["username"]),
+        (&json!("user"), &json!("ada"))
+    );
     assert_eq!(entry["user"]["username"], "bob");
-    assert_eq!((&entry["object"]["reference"], &entry["object"]["name"]), (&json!("server:s1"), &json!("One")));
+    assert_eq!(
+        (&entry["object"]["reference"], &entry["object"]["name"]),
+        (&json!("server:s1"), &json!("One"))
+    );
     assert_eq!(entry["scope"], "object");
     assert_eq!(entry["new"], json!({"effect": "allow", "permissions": ["minecraft.server.read"]}));
     assert_eq!(entry.get("old"), None);
@@ -96,7 +103,9 @@ async fn pages_follow_each_other_while_more_happens() {
         seen.extend(offsets(&body));
         let Some(next) = body["next"].as_str() else { break };
         path = format!("?limit=7&cursor={next}");
-        api.admin("PATCH", "/objects/server/s2", json!({"name": format!("Name {}", seen.len())})).await.ok(200);
+        api.admin("PATCH", "/objects/server/s2", json!({"name": format!("Name {}", seen.len())}))
+            .await
+            .ok(200);
     }
     assert_eq!(seen, (1..=before).rev().collect::<Vec<_>>());
     let foreign = path.replace("?limit=7", "?type=grant&limit=7");
@@ -158,13 +167,17 @@ async fn nobody_known_and_what_is_yet_to_come_are_said_and_not_an_empty_answer()
         assert_eq!((&told.body["field"], &told.body["detail"]), (&json!(field), &json!(said)), "{query}");
     }
     let (head, beyond) = (api.head(), format!("from={}", api.head().get() + 1));
-    for query in [beyond.as_str(), "from=2999-01-01T00:00:00Z", "from=9999999999999999999&to=1999-01-01T00:00:00Z"] {
-        let told = api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "beyond_head");
+    for query in
+        [beyond.as_str(), "from=2999-01-01T00:00:00Z", "from=9999999999999999999&to=1999-01-01T00:00:00Z"]
+    {
+        let told =
+            api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "beyond_head");
         assert_eq!(told.body["field"], "from", "{query}");
         assert!(told.text.contains(&format!("at offset {head}")), "{}", told.text);
     }
     for query in ["from=2&to=1", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"] {
-        let told = api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "invalid_range");
+        let told =
+            api.admin("GET", &format!("/audit?{query}"), Value::Null).await.refused(422, "invalid_range");
         assert_eq!(told.body["field"], "from", "{query}");
     }
     // Who audits one object need not know who there is.

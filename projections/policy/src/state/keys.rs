@@ -22,7 +22,8 @@ impl RoleBits {
     /// The roles that are in one of the two and not in the other.
     pub(crate) fn differing(&self, other: &Self) -> impl Iterator<Item = RoleIx> {
         let word = |bits: &Self, at: usize| bits.0.get(at).copied().unwrap_or(0);
-        let words = (0..self.0.len().max(other.0.len())).map(move |at| (at, word(self, at) ^ word(other, at)));
+        let words =
+            (0..self.0.len().max(other.0.len())).map(move |at| (at, word(self, at) ^ word(other, at)));
         words.flat_map(|(at, bits)| {
             let set = (0..64_u32).filter(move |bit| bits >> bit & 1 == 1);
             set.map(move |bit| RoleIx(at as u32 * 64 + bit))

@@ -186,7 +186,10 @@ pub(super) async fn ended(control: &Control, id: Uuid) -> Operation {
 pub(super) async fn done(control: &Control, id: Uuid) -> Operation {
     let operation = ended(control, id).await;
     assert_eq!(operation.state, OperationState::Done, "{operation:?}");
-    assert!(operation.done == operation.total && operation.done > 0, "its last progress is stale: {operation:?}");
+    assert!(
+        operation.done == operation.total && operation.done > 0,
+        "its last progress is stale: {operation:?}"
+    );
     operation
 }
 
