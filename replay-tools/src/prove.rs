@@ -22,8 +22,8 @@ pub enum By<'a> {
     New(&'a Signer),
 }
 
-/// Proves that the event at an offset is in the log. For a checkpoint that is known the tree is made from the log's hashes
-/// and must have its root; for a new one from every event, verified.
+/// Proves that the event at an offset is in the log. For a checkpoint that is known the tree is made from the log's
+/// hashes and must have its root; for a new one from every event, verified.
 ///
 /// # Errors
 /// [`EvidenceError::Unproven`] for an offset that is not in the checkpoint; [`EvidenceError::Cut`],

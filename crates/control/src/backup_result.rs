@@ -34,7 +34,8 @@ impl fmt::Display for BackupResult {
 }
 
 impl BackupResult {
-    /// What an operation that was a backup came to; none of one that is not done, or was so with paths too long to keep.
+    /// What an operation that was a backup came to; none of one that is not done, or was so with paths too long to
+    /// keep.
     pub fn of(operation: &Operation) -> Option<Self> {
         if operation.kind != BACKUP_OPERATION || operation.state != OperationState::Done {
             return None;

@@ -86,8 +86,8 @@ impl Control {
         }
     }
 
-    /// What was listed, unless it was made from another history, such as that before a restore: those tables are as good
-    /// as not built. It is found out once for each generation, by its last event.
+    /// What was listed, unless it was made from another history, such as that before a restore: those tables are as
+    /// good as not built. It is found out once for each generation, by its last event.
     async fn of_this_log(&self, query: &Query, listed: Option<Listed>) -> Result<Option<Listed>, StoreError> {
         let Some(listed) = listed else { return Ok(None) };
         let (tables, name) = (&self.inner.tables, query.spec.name);

@@ -60,8 +60,8 @@ impl BackupFolder {
         self.keys.clone().unwrap_or_else(|| self.dir.join(format!("charter-{log_id}.keys")))
     }
 
-    /// A file of keys under the usual name, where another is named: nobody replaces it any more, so it keeps the keys of
-    /// whoever is erased from now on.
+    /// A file of keys under the usual name, where another is named: nobody replaces it any more, so it keeps the keys
+    /// of whoever is erased from now on.
     pub fn forgotten_keys_file(&self, log_id: LogId) -> Option<PathBuf> {
         let usual = Self::new(self.dir.clone(), None).keys_file(log_id);
         (usual != self.keys_file(log_id) && usual.exists()).then_some(usual)

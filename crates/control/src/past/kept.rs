@@ -11,8 +11,8 @@ use std::{
 /// A state nobody asked for during this time goes: it may be as large as the present one.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// All kept states together hold at most so many grants, objects and users, but for the one asked for last: a million of
-/// them take hundreds of megabytes, and a state folded by itself shares no memory with the present one.
+/// All kept states together hold at most so many grants, objects and users, but for the one asked for last: a million
+/// of them take hundreds of megabytes, and a state folded by itself shares no memory with the present one.
 pub(super) const THINGS_MAX: usize = 400_000;
 
 /// Past states, the one asked for last in front.

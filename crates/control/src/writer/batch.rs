@@ -27,8 +27,8 @@ use std::{
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-/// An undo that waited while more events than this were appended is refused (`stale`): it is told of them while the head
-/// is locked.
+/// An undo that waited while more events than this were appended is refused (`stale`): it is told of them while the
+/// head is locked.
 const TOLD_EVENTS_MAX: u64 = 20_000;
 
 type Reply = oneshot::Sender<Result<Receipt, CommandError>>;

@@ -116,8 +116,8 @@ async fn at_least(app: &App, headers: &HeaderMap, who: &Authenticated) -> Result
 }
 
 /// The request as it would have been asked then, for whoever may read the whole log now: what he could fold himself.
-/// What is sealed in the log he could not: for a person's profile he needs the right of now (`users::get`). He is judged
-/// again when the state is there, for that may take long.
+/// What is sealed in the log he could not: for a person's profile he needs the right of now (`users::get`). He is
+/// judged again when the state is there, for that may take long.
 async fn back_then(ask: &Ask, text: &str) -> Result<Ask, Problem> {
     let asked: AsOf =
         text.parse().map_err(|error: InvalidAsOf| Problem::invalid_parameter(AS_OF, error.to_string()))?;

@@ -118,7 +118,8 @@ pub(crate) async fn roles(
 /// The objects the caller may read, searched: of a type, in a folder, of an owner.
 ///
 /// # Errors
-/// 404 for a folder he may not know, and for an owner who is nobody if he may read who there is; 422 when he may read too many to search among, but not all.
+/// 404 for a folder he may not know, and for an owner who is nobody if he may read who there is; 422 when he may read
+/// too many to search among, but not all.
 pub(crate) async fn objects<'a>(
     ask: &'a Ask,
     page: &PageAsk,

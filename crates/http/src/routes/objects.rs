@@ -14,8 +14,8 @@ use charter_commands::{
 use charter_control::Receipt;
 use charter_events::{Hash, ObjectId, UserId};
 
-/// The objects the caller may read, in the order they came: of a type, in a folder, of an owner; searched or sorted when
-/// that is asked for.
+/// The objects the caller may read, in the order they came: of a type, in a folder, of an owner; searched or sorted
+/// when that is asked for.
 #[utoipa::path(get, path = "/api/v1/objects", operation_id = "list_objects", tag = "objects",
     responses((status = 200, description = "One page, with what the caller may do on each",
                body = dto::List<dto::ObjectRow>)))]

@@ -156,8 +156,8 @@ async fn shown(ask: &Ask, version: Offset, id: UserId) -> Result<(dto::User, Off
     shown_at(&ask.after(version).await?, id).await
 }
 
-/// A user, with his groups where the caller may see groups. Who may change users, or read the log, and not read users is
-/// told no more than which account it is and how it stands: names are sealed in the log, so reading it shows none.
+/// A user, with his groups where the caller may see groups. Who may change users, or read the log, and not read users
+/// is told no more than which account it is and how it stands: names are sealed in the log, so reading it shows none.
 async fn shown_at(ask: &Ask, id: UserId) -> Result<(dto::User, Offset), Problem> {
     let view = ask.policy.user(id).ok_or_else(Problem::not_found)?;
     if !ask.may_core_now("core.user.read") {

@@ -27,11 +27,11 @@ pub(crate) struct FolderArgs {
     /// The folder for backups; `backups` in the data folder when left out and everything is kept there; `none`: none
     /// are taken
     #[arg(long, env = "CHARTER_BACKUPS", value_name = "FOLDER", value_parser = path_or_empty())]
-    backups: Option<PathBuf>,
+    pub(super) backups: Option<PathBuf>,
     /// The file of users' keys that each backup replaces; in the folder for backups when left out. Keep no older copy
     /// of it: whoever has one opens the names of persons who were erased since
     #[arg(long, env = "CHARTER_BACKUP_KEYS", value_name = "FILE", value_parser = path_or_empty())]
-    backup_keys: Option<PathBuf>,
+    pub(super) backup_keys: Option<PathBuf>,
 }
 
 impl FolderArgs {
