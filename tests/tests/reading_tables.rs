@@ -13,7 +13,8 @@ fn examples() -> Vec<&'static str> {
 
 /// What the document has a role of the database say, for the names of this one.
 fn said_by(role: &str, database: &charter_services::Database, auditor: &str) -> String {
-    let blocks = DOCUMENT.split(&format!("```sql {role}\n")).skip(1);
+    let opening = format!("```sql {role}\n");
+    let blocks = DOCUMENT.split(&opening).skip(1);
     let text: String = blocks.map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(text.contains(" TO auditor;"), "the document has nothing for the {role}");
     let text = text.replace("DATABASE charter ", &format!("DATABASE {} ", database.name));

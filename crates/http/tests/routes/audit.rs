@@ -115,7 +115,7 @@ async fn pages_follow_each_other_while_more_happens() {
 #[tokio::test]
 async fn who_audits_one_object_sees_its_entries_only_and_no_folder_he_may_not_know() {
     let api = Api::furnished().await;
-    api.user("bob").await;
+    let bob = api.user("bob").await;
     api.by(&bob, "GET", "/audit", Value::Null).await.refused(403, "forbidden");
     api.give("user:bob", &["core.audit.read"], "server:s1").await;
     api.by(&bob, "GET", "/audit", Value::Null).await.refused(403, "forbidden");
@@ -135,7 +135,7 @@ async fn who_audits_one_object_sees_its_entries_only_and_no_folder_he_may_not_kn
 #[tokio::test]
 async fn who_audits_one_object_learns_no_hidden_folder_by_searching_for_its_name() {
     let api = Api::furnished().await;
-    api.user("bob").await;
+    let bob = api.user("bob").await;
     api.give("user:bob", &["core.audit.read"], "server:s1").await;
     api.admin("POST", "/objects/server/s1/move", json!({"parent": null})).await.ok(200);
     let moved = read(&api, "?object=server:s1&q=europe&type=object.moved").await;
@@ -156,7 +156,7 @@ async fn who_audits_one_object_learns_no_hidden_folder_by_searching_for_its_name
 #[tokio::test]
 async fn nobody_known_and_what_is_yet_to_come_are_said_and_not_an_empty_answer() {
     let api = Api::furnished().await;
-    api.user("bob").await;
+    let bob = api.user("bob").await;
     for (query, field, said) in [
         ("actor=nobdy", "actor", "there is no user `nobdy`"),
         ("actor=user:nobdy", "actor", "there is no user `nobdy`"),
