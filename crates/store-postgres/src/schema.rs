@@ -215,6 +215,15 @@ async fn make_installation(connection: &mut PgConnection) -> Result<(), StoreErr
 
 /// Makes the key that signs checkpoints, once.
 async fn make_signing_key(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let map = |e| error::map("making the key that signs checkpoints", e);
+    // Who may not write it finds it made: a server's role looks whether anything is to be done.
+    let made: bool = sqlx::query_scalar("SELECT EXISTS (SELECT FROM log.signing_key)")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(map)?;
+    if made {
+        return Ok(());
+    }
     let mut key = zeroize::Zeroizing::new([0; 32]);
     getrandom::fill(&mut *key).map_err(|e| StoreError::unavailable("drawing a key", e))?;
     sqlx::query("INSERT INTO log.signing_key (key) VALUES ($1) ON CONFLICT (one) DO NOTHING")
@@ -222,5 +231,5 @@ async fn make_signing_key(connection: &mut PgConnection) -> Result<(), StoreErro
         .execute(connection)
         .await
         .map(drop)
-        .map_err(|e| error::map("making the key that signs checkpoints", e))
+        .map_err(map)
 }
