@@ -141,8 +141,9 @@ fn a_payload_that_is_no_json_object_is_refused() {
 
 #[test]
 fn type_names_are_an_area_and_something_past_and_each_stands_once() {
-    let areas = ["installation", "catalog", "role", "group", "grant", "object", "user", "credential"];
-    let irregular = ["ended"];
+    let areas =
+        ["installation", "catalog", "role", "group", "grant", "object", "user", "credential", "operations"];
+    let irregular = ["ended", "projection_rebuilt", "backup_taken"];
     let names: BTreeSet<_> = EVENT_TYPES.iter().map(|t| t.name).collect();
     assert_eq!(names.len(), EVENT_TYPES.len(), "each name stands once");
     for name in names {

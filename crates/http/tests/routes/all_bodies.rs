@@ -34,6 +34,10 @@ fn bodies() -> Vec<(&'static str, &'static str, Value)> {
         ("POST", "/effective", json!({})),
         ("POST", "/allowed-objects", json!({"permission": "a.b.c", "type": "server"})),
         ("POST", "/who-can", json!({"permission": "a.b.c"})),
+        ("POST", "/commands/preview", json!({"method": "POST", "path": "/api/v1/groups"})),
+        ("POST", "/history/undo", json!({"offset": 1})),
+        ("POST", "/projections/directory/rebuild", json!({"switch": true})),
+        ("POST", "/projections/directory/skip", json!({"offset": 1})),
     ]
 }
 

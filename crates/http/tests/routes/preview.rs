@@ -386,7 +386,7 @@ async fn a_preview_tells_neither_sealed_names_nor_their_tags() {
 async fn a_preview_of_much_tells_the_first_of_it_and_how_much_there_is() {
     let api = Api::furnished().await;
     let carol = api.user("carol").await;
-    api.give("user:carol", &["core.group.delete"], "global").await;
+    api.give("user:carol", &["core.group.delete", "minecraft.server.restart"], "global").await;
     api.admin("POST", "/groups", json!({"slug": "crew"})).await.ok(201);
     for number in 0..1_001 {
         let name = format!("robot-{number}");

@@ -136,6 +136,7 @@ async fn objects_are_listed_by_owner_and_a_name_nobody_has_owns_nothing() {
     let told = api.admin("GET", "/objects?owner=nobody", Value::Null).await.refused(404, "not_found");
     assert_eq!(told.body["detail"], "there is no user `nobody`");
     let stranger = api.user("stranger").await;
+    api.give("user:stranger", &["core.folder.read"], "folder:eu").await;
     assert_eq!(walked(&api, &stranger, "/objects?owner=nobody", 2, "name").await, [""; 0]);
 }
 

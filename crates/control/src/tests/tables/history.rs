@@ -2,7 +2,7 @@
 
 use super::{
     rebuild::{make, with_groups},
-    tiny::{Quirk, arc, done, keeping, listed, read, server, slugs, tiny, until},
+    tiny::{Quirk, arc, done, idle, keeping, listed, read, server, slugs, tiny, until},
 };
 use crate::{
     Config, TablesError,
@@ -83,6 +83,7 @@ async fn work_that_was_stopped_keeps_no_tables_of_another_history_from_being_bui
     let groups = tiny("groups", 1, Quirk::None);
     let control = server(&store, &[groups]).await;
     slugs(&control, groups).await;
+    idle(&control).await;
     let stopped = control.rebuild("groups", false, &admin).await.unwrap();
     control.cancel_operation(stopped.id).await.unwrap();
     control.shutdown().await;
@@ -100,6 +101,7 @@ async fn a_rebuild_that_is_gone_on_with_folds_beside_the_tables_that_are_read() 
     let config = || Config { tables_batch_events_max: 5, ..keeping(&[groups]) };
     let control = started(store.clone(), config()).await;
     slugs(&control, groups).await;
+    idle(&control).await;
     let operation = control.rebuild("groups", false, &admin).await.unwrap();
     let moves = || async {
         let all = store.generations().await.unwrap();

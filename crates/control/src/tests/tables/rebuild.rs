@@ -1,7 +1,7 @@
 //! Following, building anew, switching, going back, and going on after a crash.
 
 use super::tiny::{
-    Quirk, arc, digests, done, ended, keeping, listed, nobody, read, server, slugs, state, tiny, until,
+    Quirk, arc, digests, done, ended, idle, keeping, listed, nobody, read, server, slugs, state, tiny, until,
 };
 use crate::{
     Config, Control, ProjectionError, ProjectionStatus,
@@ -67,6 +67,7 @@ async fn a_rebuild_makes_the_same_rows_beside_them_switches_is_recorded_and_keep
     let groups = tiny("groups", 1, Quirk::None);
     let control = server(&store, &[groups]).await;
     let before = slugs(&control, groups).await;
+    idle(&control).await;
     let operation = control.rebuild("groups", false, &admin).await.unwrap();
     assert_eq!((operation.kind.as_str(), operation.target.as_str()), ("projection.rebuild", "groups/2"));
     done(&control, operation.id).await;
@@ -93,6 +94,7 @@ async fn what_is_held_is_read_only_after_the_switch_and_a_rollback_catches_the_o
         let code = nothing.unwrap_err().code();
         assert!(matches!(code, "nothing_to_switch_to" | "nothing_to_roll_back_to"), "{code}");
     }
+    idle(&control).await;
     done(&control, control.rebuild("groups", true, &admin).await.unwrap().id).await;
     make(&control, &admin, "meanwhile").await;
     assert_eq!((slugs(&control, groups).await.len(), read(&control, groups).await), (6, Some(1)));
@@ -114,6 +116,7 @@ async fn a_rebuild_that_was_stopped_goes_on_where_it_was_and_only_the_newest_doe
     let config = Config { tables_batch_events_max: 10, ..keeping(&[groups]) };
     let control = started(store.clone(), config).await;
     slugs(&control, groups).await;
+    idle(&control).await;
     let first = control.rebuild("groups", false, &admin).await.unwrap();
     match control.rebuild("groups", false, &admin).await {
         Err(error @ ProjectionError::Running { id }) => {
@@ -155,6 +158,7 @@ async fn rows_that_differ_from_those_that_are_read_are_not_switched_to() {
     let control = server(&store, &[groups]).await;
     slugs(&control, groups).await;
     TURNED.store(true, Ordering::SeqCst);
+    idle(&control).await;
     let operation = ended(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
     assert_eq!(operation.state, OperationState::Failed);
     assert!(operation.detail.contains("nothing was switched"), "{}", operation.detail);
@@ -200,6 +204,7 @@ async fn a_rebuild_goes_on_at_another_server_when_the_one_that_did_it_is_gone() 
     let config = || Config { tables_batch_events_max: 5, ..keeping(&[slow]) };
     let control = started(store.clone(), config()).await;
     slugs(&control, slow).await;
+    idle(&control).await;
     let operation = control.rebuild("groups", false, &admin).await.unwrap();
     let built = || async {
         let all = state(&control, slow).await.generations;

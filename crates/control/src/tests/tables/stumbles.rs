@@ -2,7 +2,7 @@
 
 use super::{
     rebuild::{make, with_groups},
-    tiny::{Quirk, done, ended, keeping, read, server, slugs, tiny, until},
+    tiny::{Quirk, done, ended, idle, keeping, read, server, slugs, tiny, until},
 };
 use crate::{
     OperationError,
@@ -30,6 +30,7 @@ async fn an_operation_the_store_refuses_fails_saying_why_and_the_next_one_goes_o
         slugs(&control, groups).await;
         slugs(&control, others).await;
         bent.fail_tables(call, Some(in_the_way));
+        idle(&control).await;
         let failed = ended(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
         assert_eq!(failed.state, OperationState::Failed, "{call}");
         assert!(failed.detail.contains("view mine depends on view groups"), "{}", failed.detail);
@@ -48,6 +49,7 @@ async fn an_operation_that_has_to_wait_says_so_and_live_tables_and_others_go_on_
     slugs(&control, groups).await;
     slugs(&control, others).await;
     // The newest comes first: the other one stands behind it.
+    idle(&control).await;
     let other = control.rebuild("others", true, &admin).await.unwrap();
     bent.fail_tables("activate_generation", Some(locked));
     let waits = control.rebuild("groups", false, &admin).await.unwrap();

@@ -130,6 +130,15 @@ pub(super) async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl 
     assert!(tokio::time::timeout(BOUND, waiting).await.is_ok(), "{what}");
 }
 
+/// Waits until no work goes on: a first build is read a moment before it is done.
+pub(super) async fn idle(control: &Control) {
+    until("nothing goes on", || async {
+        let all = control.operations().await.unwrap();
+        all.iter().all(|one| one.state != OperationState::Running)
+    })
+    .await;
+}
+
 /// A page of a projection's only table, as it is read now.
 pub(super) async fn listed(store: &dyn Store, projection: &'static dyn Projection) -> Option<Listed> {
     let query = Query {
