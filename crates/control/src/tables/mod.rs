@@ -7,7 +7,7 @@
 //!
 //! - [`project`]: from events to rows. [`line`]: generations at the same event move on together.
 //! - [`worker`]: what there is to do, from the generations and operations the store keeps. [`lines`]: its lines, step
-//! by   step. [`history`]: the state a generation stands at, and whether it is of this log.
+//!   by step. [`history`]: the state a generation stands at, and whether it is of this log.
 //! - [`build`]: how an operation comes along. [`finish`]: its last steps. [`stumbles`]: what if it can't go on.
 //!   [`targets`]: which generation an operation is about.
 //! - [`asked`]: what people ask of it. [`shown`]: what it tells of itself.
