@@ -5,8 +5,8 @@
 //! A signature vouches for everything before it. So a leaf enters the tree only with its event: read whole, from the
 //! first one of the log on, its hash computed again and its link checked, and the last must be the published head.
 //! That a server started from a snapshot, or that the event was verified when it was folded, is not enough: what is
-//! signed is what stands in the log now. Hashes that are read again later must be those the tree was made of: a log that is
-//! changed beneath a running server is not served as if it were the one that was signed.
+//! signed is what stands in the log now. Hashes that are read again later must be those the tree was made of: a log
+//! that is changed beneath a running server is not served as if it were the one that was signed.
 
 use crate::{
     control::{Control, Inner},
