@@ -178,7 +178,7 @@ impl Server {
         let code = self.setup_code.clone().with_context(|| format!("no setup code:\n{}", self.printed()))?;
         let nobody = Caller::new(&self.url, None);
         let body = json!({"code": code, "username": ADMIN, "password": PASSWORD});
-        nobody.post("/api/v1/setup", &body).await?.expect(201)?;
+        nobody.post("/api/v1/setup", &body).await?.expect(201).with_context(|| self.printed())?;
         self.sign_in(ADMIN, PASSWORD).await
     }
 
@@ -189,7 +189,7 @@ impl Server {
     pub async fn sign_in(&self, username: &str, password: &str) -> anyhow::Result<Caller> {
         let nobody = Caller::new(&self.url, None);
         let body = json!({"username": username, "password": password});
-        let answer = nobody.post("/api/v1/session", &body).await?.expect(201)?;
+        let answer = nobody.post("/api/v1/session", &body).await?.expect(201).with_context(|| self.printed())?;
         let secret = answer.text("secret").context("no secret in the answer")?;
         Ok(Caller::new(&self.url, Some(secret.to_owned())))
     }

@@ -171,7 +171,8 @@ fn an_old_nats_server_is_told_with_the_version_that_is_needed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_nats_server_that_is_only_away_does_not_keep_a_server_from_starting() {
     let url = format!("nats://ann:{SECRET}@127.0.0.1:{}", free_port().unwrap());
-    let server = Server::start(&at_nats(&url)).await.unwrap();
+    let installation = at_nats(&url);
+    let server = Server::start(&installation).await.unwrap();
     server.set_up().await.unwrap();
     assert!(!server.printed().contains(SECRET), "{}", server.printed());
     server.stop().unwrap();

@@ -3,7 +3,7 @@
 use crate::load::LoadError;
 use charter_commands::Refusal;
 use charter_events::Offset;
-use charter_store::StoreError;
+use charter_store::{StoreError, causes};
 
 /// Why a command was not carried out.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,8 +64,9 @@ impl From<Refusal> for CommandError {
 }
 
 impl From<StoreError> for CommandError {
-    /// What exactly the store reported is logged where it happened.
-    fn from(_: StoreError) -> Self {
+    /// What exactly the store reported is nobody's business but the operator's.
+    fn from(error: StoreError) -> Self {
+        tracing::error!(error = %causes(&error), code = error.code(), "the store did not answer");
         Self::Unavailable { reason: "the store can't be reached" }
     }
 }
