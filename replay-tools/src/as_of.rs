@@ -5,7 +5,7 @@ use crate::{Progress, ToolError};
 use charter_events::{Head, Offset, Timestamp};
 use charter_policy::Policy;
 use charter_store::{
-    AsOf, Fault, LogStore, READ_EVENTS_MAX, What,
+    AsOf, Fault, LogStore, Pages, What,
     chain::Verifier,
     past::{Version, version},
 };
@@ -46,14 +46,12 @@ pub async fn folded(
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<Policy, ToolError> {
     let (mut policy, mut verifier) = (Policy::new(), Verifier::from_start(end.log_id));
+    let mut pages = Pages::new(log, Offset::ZERO, end.offset);
     while policy.version() < end.offset {
-        let missing = end.offset.get().saturating_sub(policy.version().get());
-        let limit = usize::try_from(missing).unwrap_or(usize::MAX).min(READ_EVENTS_MAX);
-        let page = log.read(policy.version(), limit).await?;
-        if page.is_empty() {
+        let Some(page) = pages.next().await? else {
             let missing = policy.version().plus(1).unwrap_or(Offset::MAX);
             return Err(ToolError::Store(Fault::new(missing, What::Missing).into()));
-        }
+        };
         for stored in page {
             verifier.next(&stored).map_err(|fault| ToolError::Store(fault.into()))?;
             let failed = |why: String| ToolError::Fold { offset: stored.offset, why };

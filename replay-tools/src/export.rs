@@ -6,7 +6,7 @@ use crate::{
     lines::{FORMAT, FirstLine},
 };
 use charter_events::{EventJson, Head, Offset, StoredEvent};
-use charter_store::{Fault, LogStore, READ_EVENTS_MAX, What, chain::Verifier};
+use charter_store::{Fault, LogStore, Pages, What, chain::Verifier};
 use std::io::Write;
 
 /// The form of the lines.
@@ -75,13 +75,13 @@ async fn lines(
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<(), ToolError> {
     let mut verifier = Verifier::from_start(head.log_id);
+    let mut pages = Pages::new(log, Offset::ZERO, head.offset);
     while verifier.head().offset < head.offset {
-        let page = log.read(verifier.head().offset, READ_EVENTS_MAX).await?;
-        if page.is_empty() {
+        let Some(page) = pages.next().await? else {
             let missing = verifier.head().offset.plus(1).unwrap_or(Offset::MAX);
             return Err(damaged(missing, What::Missing));
-        }
-        for event in page.iter().take_while(|event| event.offset <= head.offset) {
+        };
+        for event in &page {
             verifier.next(event).map_err(charter_store::StoreError::from)?;
             line.write(event, out)?;
             out.write_all(b"\n")?;

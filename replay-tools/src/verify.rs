@@ -5,7 +5,7 @@ use crate::{EvidenceError, Progress, ToolError, against::Against};
 use charter_events::{Hash, Offset, Timestamp};
 use charter_policy::Policy;
 use charter_store::{
-    LogStore, READ_EVENTS_MAX,
+    LogStore, Pages,
     merkle::Checkpoint,
     verify::{self, Scanned},
 };
@@ -65,12 +65,9 @@ pub async fn fold(
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<Policy, ToolError> {
     let mut policy = Policy::new();
-    while policy.version() < end {
-        let page = log.read(policy.version(), READ_EVENTS_MAX).await?;
-        if page.is_empty() {
-            break;
-        }
-        for stored in page.iter().take_while(|stored| stored.offset <= end) {
+    let mut pages = Pages::new(log, policy.version(), end);
+    while let Some(page) = pages.next().await? {
+        for stored in &page {
             let failed = |why: String| ToolError::Fold { offset: stored.offset, why };
             let event = stored.decode().map_err(|e| failed(e.to_string()))?;
             policy.apply(&stored.meta(), &event).map_err(|e| failed(e.to_string()))?;

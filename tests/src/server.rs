@@ -189,7 +189,8 @@ impl Server {
     pub async fn sign_in(&self, username: &str, password: &str) -> anyhow::Result<Caller> {
         let nobody = Caller::new(&self.url, None);
         let body = json!({"username": username, "password": password});
-        let answer = nobody.post("/api/v1/session", &body).await?.expect(201).with_context(|| self.printed())?;
+        let answer =
+            nobody.post("/api/v1/session", &body).await?.expect(201).with_context(|| self.printed())?;
         let secret = answer.text("secret").context("no secret in the answer")?;
         Ok(Caller::new(&self.url, Some(secret.to_owned())))
     }

@@ -9,7 +9,7 @@ use crate::{
 use charter_events::{DecodeError, Event, Hash, Head, Offset, StoredEvent, Timestamp, UserId};
 use charter_policy::{FoldError, Policy};
 use charter_store::{
-    Fault, Ignored, Loaded, Snapshot, Store, StoreError, Wanted, What,
+    Fault, Ignored, Loaded, Pages, Snapshot, Store, StoreError, Wanted, What,
     chain::{self, Verifier},
 };
 
@@ -145,12 +145,8 @@ pub(crate) async fn fold_until(
     head: &Head,
     progress: Option<&ProgressFn>,
 ) -> Result<(), LoadError> {
-    while folding.head().offset < head.offset {
-        let at = folding.head().offset;
-        let page = store.read(at, page_limit(at, head)).await?;
-        if page.is_empty() {
-            break;
-        }
+    let mut pages = Pages::new(store, folding.head().offset, head.offset).of_at_most(PAGE_EVENTS_MAX);
+    while let Some(page) = pages.next().await? {
         folding.fold(&page)?;
         if let Some(progress) = progress {
             progress(Progress { done: folding.head().offset, total: head.offset });

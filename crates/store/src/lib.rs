@@ -14,6 +14,7 @@ mod log;
 pub mod memory;
 pub mod merkle;
 mod moving;
+mod pages;
 pub mod past;
 mod secrets;
 mod servers;
@@ -30,6 +31,7 @@ pub use limits::*;
 pub use log::{Answer, Append, Batch, IdempotencyKey, LogStore, Staging, consecutive};
 pub use memory::{CommitFault, Hooks, MemoryStore, Paused, Point};
 pub use moving::{MOVED_ROWS_MAX, MoveStore};
+pub use pages::Pages;
 pub use past::AsOf;
 pub use secrets::{
     CredentialKind, CredentialRef, CredentialRow, InstallationSecrets, Key32, PasswordHash, SecretHash,

@@ -4,8 +4,8 @@
 use crate::{
     chain::Verifier,
     error::{Fault, StoreError, What},
-    limits::READ_EVENTS_MAX,
     log::LogStore,
+    pages::Pages,
 };
 use charter_events::{Head, Offset, StoredEvent};
 
@@ -56,9 +56,8 @@ pub async fn scan_each<L: LogStore + ?Sized>(
     let mut recorded = log.head().await?;
     let (mut verifier, mut last) = anchor(log, recorded, from).await?;
     let mut events: u64 = 0;
-    loop {
-        let at = verifier.head();
-        let page = log.read(at.offset, READ_EVENTS_MAX).await?;
+    let mut pages = Pages::new(log, verifier.head().offset, Offset::MAX);
+    while let Some(page) = pages.next().await? {
         let Some(newest) = page.last() else { break };
         if newest.offset > recorded.offset {
             // Read after the page: a sound head is never behind what was visible before.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Progress, secrets::Hex};
 use charter_events::{EventJson, Hash, Head, Offset, Timestamp};
-use charter_store::{Fault, MOVED_ROWS_MAX, READ_EVENTS_MAX, Store, What, chain::Verifier};
+use charter_store::{Fault, MOVED_ROWS_MAX, Pages, Store, What, chain::Verifier};
 use std::io::Write;
 
 const WARNING: &str = "keys of the installation and password hashes: keep secret";
@@ -60,13 +60,13 @@ async fn events(
     go_on: GoOn<'_>,
 ) -> Result<(), BackupError> {
     let mut verifier = Verifier::from_start(head.log_id);
+    let mut pages = Pages::new(store, Offset::ZERO, head.offset);
     while verifier.head().offset < head.offset {
-        let page = store.read(verifier.head().offset, READ_EVENTS_MAX).await?;
-        if page.is_empty() {
+        let Some(page) = pages.next().await? else {
             let missing = verifier.head().offset.plus(1).unwrap_or(Offset::MAX);
             return Err(damaged(missing, What::Missing));
-        }
-        for event in page.iter().take_while(|event| event.offset <= head.offset) {
+        };
+        for event in &page {
             verifier.next(event).map_err(charter_store::StoreError::from)?;
             let unreadable = |e: serde_json::Error| damaged(event.offset, What::Unreadable(e.to_string()));
             lines.row(&EventJson::new(event).map_err(unreadable)?)?;

@@ -11,8 +11,9 @@ pub use compare::{Compared, DIFFERENCES_LISTED_MAX, Difference};
 use crate::{Progress, ToolError};
 use build::Building;
 use charter_events::{Offset, Timestamp};
-use charter_store::{Generation, LogStore, Store, TableStore, Target};
+use charter_store::{Generation, Store, TableStore, Target};
 use charter_tables::Projection;
+use std::collections::BTreeSet;
 
 /// How often live tables that go on meanwhile are followed before their digest alone is compared.
 const FOLLOWED_MAX: usize = 5;
@@ -52,37 +53,55 @@ pub async fn rebuild(
     now: Timestamp,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<Rebuilt, ToolError> {
-    let spec = projection.spec();
-    let read = active(live, spec.name).await?;
-    let comparable = read.as_ref().filter(|read| read.version == spec.version);
-    let mut building = Building::begin(live, fresh, projection, now).await?;
-    let compared = match (comparable, &read) {
-        (Some(read), _) => {
-            let target = Target { spec, number: read.number };
-            follow(live, fresh, target, &mut building, &mut progress).await?
+    // Events are skipped rarely, and which ones is known only at the log's end: so at first none is.
+    let mut skipped = BTreeSet::new();
+    let (building, compared) = loop {
+        let mut building = Building::begin(live, fresh, projection, now, skipped.clone()).await?;
+        let built = build(live, fresh, &mut building, &mut progress).await;
+        let skips = building.all_skips(live).await?;
+        if skips == skipped {
+            break (building, built?);
         }
-        (None, other) => {
-            let head = live.head().await?;
-            building.go_on(live, fresh, head.offset, &mut progress).await?;
-            match other {
-                Some(read) => Compared::OtherVersion { live: read.version },
-                None => Compared::NothingRead,
-            }
-        }
+        fresh.drop_generation(projection.spec().name, building.target().number).await?;
+        skipped = skips;
     };
     let target = building.target();
     fresh.index_generation(target).await?;
-    fresh.activate_generation(target, active(fresh, spec.name).await?.map(|one| one.number)).await?;
+    fresh.activate_generation(target, active(fresh, target.spec.name).await?.map(|one| one.number)).await?;
     let (up_to, rows) = digest(fresh, target).await?;
     Ok(Rebuilt {
-        projection: spec.name,
-        version: spec.version,
+        projection: target.spec.name,
+        version: target.spec.version,
         up_to,
         rows: rows.rows(),
         digest: rows.finish(),
         generation: target.number,
         compared,
     })
+}
+
+/// Builds the tables and compares them with those that are read, if they can be compared.
+async fn build(
+    live: &dyn Store,
+    fresh: &dyn Store,
+    building: &mut Building,
+    progress: &mut (impl FnMut(Progress) + Send),
+) -> Result<Compared, ToolError> {
+    let spec = building.target().spec;
+    match active(live, spec.name).await? {
+        Some(read) if read.version == spec.version => {
+            let target = Target { spec, number: read.number };
+            follow(live, fresh, target, building, progress).await
+        }
+        other => {
+            let head = live.head().await?;
+            building.go_on(live, fresh, head.offset, progress).await?;
+            Ok(match other {
+                Some(read) => Compared::OtherVersion { live: read.version },
+                None => Compared::NothingRead,
+            })
+        }
+    }
 }
 
 /// Brings the new tables to where the live ones are, and compares.
@@ -138,30 +157,4 @@ async fn generation(store: &dyn TableStore, target: Target) -> Result<Generation
 fn gone(target: Target) -> ToolError {
     let Target { spec, number } = target;
     ToolError::OtherLog(format!("generation {number} of `{}` was removed meanwhile", spec.name))
-}
-
-/// The events somebody decided that a projection goes on without. They are left out here too.
-async fn skipped(
-    log: &dyn LogStore,
-    projection: &str,
-) -> Result<std::collections::BTreeSet<Offset>, ToolError> {
-    use charter_events::Event;
-    use charter_store::READ_EVENTS_MAX;
-    let head = log.head().await?.offset;
-    let (mut at, mut skipped) = (Offset::ZERO, std::collections::BTreeSet::new());
-    while at < head {
-        let page = log.read(at, READ_EVENTS_MAX).await?;
-        let Some(last) = page.last() else { break };
-        at = last.offset;
-        for stored in page.iter().filter(|stored| stored.type_name == "operations.projection_skipped") {
-            let event = stored.decode();
-            let event = event.map_err(|e| ToolError::Fold { offset: stored.offset, why: e.to_string() })?;
-            if let Event::ProjectionSkipped(skip) = event
-                && skip.projection.as_str() == projection
-            {
-                skipped.insert(skip.skipped);
-            }
-        }
-    }
-    Ok(skipped)
 }
