@@ -69,6 +69,6 @@ pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX, name_tag};
 pub use secret::SecretText;
 pub use snapshots::CODE_VERSION;
-pub use tables::{GenerationState, ProjectionError, ProjectionState, ProjectionStatus};
+pub use tables::{AfterBuild, GenerationState, ProjectionError, ProjectionState, ProjectionStatus};
 pub use tree::{SignedCheckpoint, TreeError};
 pub use undo::{UndoError, UndoneCommand};

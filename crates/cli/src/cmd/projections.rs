@@ -100,6 +100,9 @@ pub(crate) enum Verb {
         /// Stop before the switch: `switch` does it later
         #[arg(long)]
         hold: bool,
+        /// Have the new one read also where its rows differ: what is read now is wrong
+        #[arg(long, conflicts_with = "hold")]
+        accept_difference: bool,
         /// Whether to stay
         #[command(flatten)]
         wait: Wait,
@@ -151,8 +154,8 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
         Verb::Ls => app.out.rows(&PROJECTION, &client.whole("/projections").await?)?,
         Verb::Operations => app.out.rows(&OPERATION, &client.whole("/operations").await?)?,
-        Verb::Rebuild { name, hold, wait } => {
-            let body = RebuildRequest { switch: !hold };
+        Verb::Rebuild { name, hold, accept_difference, wait } => {
+            let body = RebuildRequest { switch: !hold, accept_difference };
             let begun = client.post(&route(&["projections", &name, "rebuild"])?, &body).await?;
             return watched(app, &client, begun.read()?, wait).await;
         }

@@ -3,7 +3,7 @@
 
 use super::{
     shown::{ProjectionState, state_of},
-    targets::{self, BUILD, REBUILD, ROLLBACK, SWITCH, newest, previous},
+    targets::{self, BUILD, REBUILD, REPAIR, ROLLBACK, SWITCH, newest, previous},
 };
 use crate::{
     control::{Control, Inner},
@@ -107,6 +107,17 @@ fn busy(error: OperationError) -> ProjectionError {
     }
 }
 
+/// What becomes of a generation that was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterBuild {
+    /// It is read, if its rows are those that are read now.
+    Switch,
+    /// It is read whatever its rows are: those that are read now may be wrong.
+    SwitchThoughItDiffers,
+    /// It waits, if its rows are those that are read now.
+    Hold,
+}
+
 impl Control {
     /// For people: what is wrong with the read models in tables. Decisions are none the worse.
     pub fn degraded(&self) -> Vec<String> {
@@ -134,7 +145,7 @@ impl Control {
         Ok(state_of(projection, &generations, &operations, self.head().offset))
     }
 
-    /// Begins to build a projection anew, beside what is read. With `hold` it stops before the switch.
+    /// Begins to build a projection anew, beside what is read.
     ///
     /// # Errors
     /// [`ProjectionError::Unknown`], [`ProjectionError::Access`], [`ProjectionError::Running`]; as
@@ -142,11 +153,15 @@ impl Control {
     pub async fn rebuild(
         &self,
         name: &str,
-        hold: bool,
+        then: AfterBuild,
         caller: &Caller,
     ) -> Result<Operation, ProjectionError> {
         let projection = self.may_rebuild(name, caller)?;
-        let kind = if hold { BUILD } else { REBUILD };
+        let kind = match then {
+            AfterBuild::Switch => REBUILD,
+            AfterBuild::SwitchThoughItDiffers => REPAIR,
+            AfterBuild::Hold => BUILD,
+        };
         self.inner.begin_build(projection, kind, user_of(caller)).await.map_err(busy)
     }
 

@@ -4,7 +4,7 @@
 
 use super::{
     line::{Member, WorkError},
-    targets::{self, BUILD, ROLLBACK, active},
+    targets::{self, BUILD, REPAIR, ROLLBACK, active},
     worker::Worker,
 };
 use crate::{error::CommandError, published::State};
@@ -56,6 +56,8 @@ impl Phase {
 pub(super) struct Compared {
     pub(super) up_to: Offset,
     pub(super) digest: Hash,
+    /// Whether it has other rows than what is read.
+    pub(super) differed: bool,
 }
 
 /// An operation on its way.
@@ -213,16 +215,23 @@ impl Worker {
             digests => digests?,
         };
         let Some((at, digest)) = digests.first() else { return Ok(()) };
+        let mut differed = false;
         if let Some((other, read)) = digests.get(1) {
             if other != at {
                 tracing::debug!(projection = about.name(), "two generations were read at different events");
                 return Ok(());
             }
             if read.finish() != digest.finish() {
-                return self.differs(&about, at, [digest, read]).await;
+                differed = true;
+                let why = differs(&about, at, [digest, read]);
+                if about.operation.kind != REPAIR {
+                    let why =
+                        format!("{why}: nothing was switched; a rebuild that accepts the difference does");
+                    return self.fail(&about.operation, &why).await;
+                }
             }
         }
-        let compared = Compared { up_to: at.offset, digest: Hash::new(digest.finish()) };
+        let compared = Compared { up_to: at.offset, digest: Hash::new(digest.finish()), differed };
         let work = self.works.entry(about.operation.id).or_default();
         (work.compared, work.attempts) = (Some(compared), 0);
         if about.operation.kind == BUILD {
@@ -230,25 +239,6 @@ impl Worker {
             return self.end(&about.reached(), OperationState::Done, &detail).await;
         }
         self.index(&about)
-    }
-
-    async fn differs(
-        &mut self,
-        about: &About,
-        at: &Checkpoint,
-        [built, read]: [&RowsDigest; 2],
-    ) -> Result<(), WorkError> {
-        metrics::counter!("charter_projection_differences_total", "projection" => about.name()).increment(1);
-        let (projection, generation, offset) = (about.name(), about.number(), at.offset);
-        tracing::error!(projection, generation, %offset, "tables built anew differ from those that are read");
-        let why = format!(
-            "at offset {offset} its {} rows have digest {}, the {} rows that are read have {}: nothing was switched",
-            built.rows(),
-            Hash::new(built.finish()),
-            read.rows(),
-            Hash::new(read.finish())
-        );
-        self.fail(&about.operation, &why).await
     }
 
     /// Begins to make the generation's further indexes.
@@ -360,6 +350,20 @@ impl Worker {
         self.operations.iter_mut().filter(|one| one.id == told.id).for_each(|one| *one = told.clone());
         Ok(())
     }
+}
+
+/// Notes that tables built anew differ from those that are read, and says how.
+fn differs(about: &About, at: &Checkpoint, [built, read]: [&RowsDigest; 2]) -> String {
+    metrics::counter!("charter_projection_differences_total", "projection" => about.name()).increment(1);
+    let (projection, generation, offset) = (about.name(), about.number(), at.offset);
+    tracing::error!(projection, generation, %offset, "tables built anew differ from those that are read");
+    format!(
+        "at offset {offset} its {} rows have digest {}, the {} rows that are read have {}",
+        built.rows(),
+        Hash::new(built.finish()),
+        read.rows(),
+        Hash::new(read.finish())
+    )
 }
 
 /// What a task came to.

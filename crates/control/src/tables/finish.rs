@@ -3,7 +3,7 @@
 use super::{
     build::{About, Compared, Phase},
     line::WorkError,
-    targets::{self, REBUILD, SWITCH},
+    targets::{self, REBUILD, REPAIR, SWITCH},
     worker::Worker,
 };
 use crate::{
@@ -29,7 +29,7 @@ impl Worker {
     pub(super) async fn complete(&mut self, about: About) -> Result<(), WorkError> {
         let id = about.operation.id;
         let replaced = self.generations.iter().any(|one| one.projection == about.name() && !one.active);
-        let recorded = [REBUILD, SWITCH].contains(&about.operation.kind.as_str())
+        let recorded = [REBUILD, REPAIR, SWITCH].contains(&about.operation.kind.as_str())
             && (replaced || about.operation.asked_by.is_some());
         if recorded && !self.is_recorded(&about).await? {
             return Ok(());
@@ -78,7 +78,8 @@ impl Worker {
         let digests = self.inner.store.digest_rows(&[about.target()]).await?;
         let found = digests.first().map(|(at, digest)| (at.offset, Hash::new(digest.finish())));
         let (up_to, digest) = found.unwrap_or_default();
-        Ok(Compared { up_to, digest })
+        // Whether a repair changed anything is known no longer: it may have.
+        Ok(Compared { up_to, digest, differed: about.operation.kind == REPAIR })
     }
 
     /// All generations but the one that is read and the one that was read before it go.
@@ -114,6 +115,7 @@ fn record(
         generation: about.number(),
         up_to: compared.up_to,
         digest: compared.digest,
+        differed: compared.differed,
         asked_by: about.operation.asked_by.map(UserId::new),
     };
     let id = about.operation.id;

@@ -24,7 +24,7 @@ mod stumbles;
 mod targets;
 mod worker;
 
-pub use asked::ProjectionError;
+pub use asked::{AfterBuild, ProjectionError};
 pub(crate) use history::head_at;
 pub(crate) use shown::Tables;
 pub use shown::{GenerationState, ProjectionState, ProjectionStatus};

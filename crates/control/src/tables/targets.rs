@@ -7,7 +7,9 @@ use charter_store::{Generation, Operation, OperationState};
 
 /// Builds a generation, compares it, and has it read.
 pub(super) const REBUILD: &str = "projection.rebuild";
-/// The same up to the switch.
+/// The same, and has it read also where it differs from what is read now.
+pub(super) const REPAIR: &str = "projection.repair";
+/// As a rebuild, up to the switch.
 pub(super) const BUILD: &str = "projection.build";
 /// Has a generation read that was built before.
 pub(super) const SWITCH: &str = "projection.switch";
@@ -21,7 +23,7 @@ pub(super) fn target(projection: &str, generation: u32) -> String {
 
 /// The projection and the generation an operation is about; none for operations on something else.
 pub(super) fn of(operation: &Operation) -> Option<(&str, u32)> {
-    let ours = [REBUILD, BUILD, SWITCH, ROLLBACK].contains(&operation.kind.as_str());
+    let ours = [REBUILD, REPAIR, BUILD, SWITCH, ROLLBACK].contains(&operation.kind.as_str());
     let (projection, number) = operation.target.rsplit_once('/').filter(|_| ours)?;
     Some((projection, number.parse().ok()?))
 }

@@ -20,6 +20,9 @@ payload! {
         up_to: Offset,
         /// The digest of its rows there, whatever their order.
         digest: Hash,
+        /// Whether its rows were others than those that were read before, and whoever asked wanted it all the same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        differed: bool,
         /// Who asked for it; none: it was due, because the tables' version changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_by: Option<UserId>,

@@ -68,6 +68,9 @@ pub struct RebuildRequest {
     /// Whether it is read as soon as it is built and compared; if not it waits for `/switch`.
     #[serde(default = "yes")]
     pub switch: bool,
+    /// Whether it is read also where its rows differ from those that are read now, because these are wrong.
+    #[serde(default)]
+    pub accept_difference: bool,
 }
 
 const fn yes() -> bool {

@@ -7,7 +7,7 @@ use crate::{
     dto,
     problem::Problem,
 };
-use charter_control::ProjectionError;
+use charter_control::{AfterBuild, ProjectionError};
 use charter_events::Scope;
 use charter_store::Operation;
 
@@ -20,7 +20,8 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Projection>> {
     Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
 }
 
-/// Builds a projection anew, beside what is read; what is read is switched when both are the same. Poll the operation.
+/// Builds a projection anew, beside what is read; what is read is switched when both are the same, or when a difference
+/// is accepted. Poll the operation.
 #[utoipa::path(post, path = "/api/v1/projections/{name}/rebuild", operation_id = "rebuild_projection",
     tag = "operations", params(("name" = String, Path, description = "The projection")),
     request_body = dto::RebuildRequest,
@@ -28,7 +29,16 @@ pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::Projection>> {
 pub(crate) async fn rebuild(ask: Ask, body: Body<dto::RebuildRequest>) -> Answered<dto::Operation> {
     may_still(&ask).await?;
     let control = &ask.app.control;
-    begun(&ask, control.rebuild(ask.named("name"), !body.value.switch, &ask.caller).await)
+    let then = match (body.value.switch, body.value.accept_difference) {
+        (true, false) => AfterBuild::Switch,
+        (true, true) => AfterBuild::SwitchThoughItDiffers,
+        (false, false) => AfterBuild::Hold,
+        (false, true) => {
+            let why = "what is built and held is compared: only one that is switched to may differ";
+            return Err(Problem::invalid_member("not_with_hold", "accept_difference", why));
+        }
+    };
+    begun(&ask, control.rebuild(ask.named("name"), then, &ask.caller).await)
 }
 
 /// Has the generation read that was built and waits for it.

@@ -10,6 +10,7 @@ impl Entry<'_> {
             .is("generation", e.generation)
             .is("up_to", e.up_to.get())
             .is("digest", e.digest.to_string())
+            .maybe_is("differed", e.differed.then_some(true))
             .maybe_is("asked_by", e.asked_by.map(|user| user.to_string()))
     }
 

@@ -106,6 +106,7 @@ fn ends(begun: History) -> History {
             generation: 2,
             up_to: offset(40),
             digest: Hash::new([7; 32]),
+            differed: false,
             asked_by: Some(anna),
         })
         .event(BackupTaken {

@@ -5,7 +5,7 @@ use super::{
     tiny::{Quirk, arc, done, idle, keeping, listed, read, server, slugs, tiny, until},
 };
 use crate::{
-    Config, TablesError,
+    AfterBuild, Config, TablesError,
     tests::{bent::Bent, fleet::started},
 };
 use charter_events::{Hash, Offset, Timestamp};
@@ -84,7 +84,7 @@ async fn work_that_was_stopped_keeps_no_tables_of_another_history_from_being_bui
     let control = server(&store, &[groups]).await;
     slugs(&control, groups).await;
     idle(&control).await;
-    let stopped = control.rebuild("groups", false, &admin).await.unwrap();
+    let stopped = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     control.cancel_operation(stopped.id).await.unwrap();
     control.shutdown().await;
     store.retire_generation("groups", 1).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_rebuild_that_is_gone_on_with_folds_beside_the_tables_that_are_read() 
     let control = started(store.clone(), config()).await;
     slugs(&control, groups).await;
     idle(&control).await;
-    let operation = control.rebuild("groups", false, &admin).await.unwrap();
+    let operation = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     let moves = || async {
         let all = store.generations().await.unwrap();
         all.iter().any(|one| one.number == 2 && one.checkpoint.offset.get() > 10)

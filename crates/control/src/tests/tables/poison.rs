@@ -5,7 +5,7 @@ use super::{
     rebuild::{make, with_groups},
     tiny::{Quirk, because, done, ended, keeping, nobody, read, server, slugs, state, tiny, until},
 };
-use crate::{Config, Control, ProjectionStatus, tests::fleet::started};
+use crate::{AfterBuild, Config, Control, ProjectionStatus, tests::fleet::started};
 use charter_events::Offset;
 use charter_policy::Caller;
 use charter_store::{MemoryStore, OperationState};
@@ -77,7 +77,7 @@ async fn goes_on(control: &Control, admin: &Caller, poor: &'static dyn Projectio
     assert_eq!(skipped.len(), 1);
     assert_eq!(skipped[0].command.reason.as_deref(), Some("it is broken"));
     // What is built anew leaves it out too, and is the same.
-    done(control, control.rebuild("poor", false, admin).await.unwrap().id).await;
+    done(control, control.rebuild("poor", AfterBuild::Switch, admin).await.unwrap().id).await;
     assert_eq!((slugs(control, poor).await, read(control, poor).await), (seen, Some(2)));
     until("nothing is wrong any more", || async { control.degraded().is_empty() }).await;
 }

@@ -4,7 +4,7 @@ use super::tiny::{
     Quirk, arc, digests, done, ended, idle, keeping, listed, nobody, read, server, slugs, state, tiny, until,
 };
 use crate::{
-    Config, Control, ProjectionError, ProjectionStatus,
+    AfterBuild, Config, Control, ProjectionError, ProjectionStatus,
     tests::{
         bent::Bent,
         fleet::started,
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 use charter_commands::DeleteGroup;
-use charter_events::{Event, Offset};
+use charter_events::{Event, Offset, ProjectionRebuilt};
 use charter_policy::Caller;
 use charter_store::{MemoryStore, OperationState, StoreError, TableStore};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,10 +34,10 @@ pub(super) async fn make(control: &Control, admin: &Caller, slug: &str) -> Offse
 }
 
 /// How often a rebuild was recorded.
-async fn recorded(store: &MemoryStore) -> Vec<(u32, Offset)> {
+async fn recorded(store: &MemoryStore) -> Vec<ProjectionRebuilt> {
     let log = arc(store).read(Offset::ZERO, 10_000).await.unwrap();
     let rebuilt = log.iter().filter_map(|event| match event.decode().unwrap() {
-        Event::ProjectionRebuilt(rebuilt) => Some((rebuilt.generation, rebuilt.up_to)),
+        Event::ProjectionRebuilt(rebuilt) => Some(rebuilt),
         _ => None,
     });
     rebuilt.collect()
@@ -68,15 +68,15 @@ async fn a_rebuild_makes_the_same_rows_beside_them_switches_is_recorded_and_keep
     let control = server(&store, &[groups]).await;
     let before = slugs(&control, groups).await;
     idle(&control).await;
-    let operation = control.rebuild("groups", false, &admin).await.unwrap();
+    let operation = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     assert_eq!((operation.kind.as_str(), operation.target.as_str()), ("projection.rebuild", "groups/2"));
     done(&control, operation.id).await;
     assert_eq!((slugs(&control, groups).await, read(&control, groups).await), (before, Some(2)));
     let found = recorded(&store).await;
-    assert_eq!(found.iter().map(|(generation, _)| *generation).collect::<Vec<_>>(), [2]);
+    assert_eq!(found.iter().map(|one| (one.generation, one.differed)).collect::<Vec<_>>(), [(2, false)]);
     assert_eq!(state(&control, groups).await.generations.len(), 2);
     // The next one leaves two again.
-    done(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
+    done(&control, control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap().id).await;
     until("the first is gone", || async {
         let kept = state(&control, groups).await.generations;
         kept.iter().map(|one| one.number).collect::<Vec<_>>() == [2, 3]
@@ -95,7 +95,7 @@ async fn what_is_held_is_read_only_after_the_switch_and_a_rollback_catches_the_o
         assert!(matches!(code, "nothing_to_switch_to" | "nothing_to_roll_back_to"), "{code}");
     }
     idle(&control).await;
-    done(&control, control.rebuild("groups", true, &admin).await.unwrap().id).await;
+    done(&control, control.rebuild("groups", AfterBuild::Hold, &admin).await.unwrap().id).await;
     make(&control, &admin, "meanwhile").await;
     assert_eq!((slugs(&control, groups).await.len(), read(&control, groups).await), (6, Some(1)));
     done(&control, control.switch("groups", &admin).await.unwrap().id).await;
@@ -117,8 +117,8 @@ async fn a_rebuild_that_was_stopped_goes_on_where_it_was_and_only_the_newest_doe
     let control = started(store.clone(), config).await;
     slugs(&control, groups).await;
     idle(&control).await;
-    let first = control.rebuild("groups", false, &admin).await.unwrap();
-    match control.rebuild("groups", false, &admin).await {
+    let first = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
+    match control.rebuild("groups", AfterBuild::Switch, &admin).await {
         Err(error @ ProjectionError::Running { id }) => {
             assert_eq!((id, error.code()), (first.id, "rebuild_running"));
         }
@@ -141,9 +141,9 @@ async fn a_rebuild_that_was_stopped_goes_on_where_it_was_and_only_the_newest_doe
     assert_eq!((slugs(&control, groups).await.len(), read(&control, groups).await), (201, Some(2)));
     assert_eq!(control.resume_operation(first.id).await.unwrap_err().code(), "not_resumable");
     // What was stopped and then begun anew is not gone on with.
-    let second = control.rebuild("groups", false, &admin).await.unwrap();
+    let second = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     control.cancel_operation(second.id).await.unwrap();
-    let third = control.rebuild("groups", false, &admin).await.unwrap();
+    let third = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     let refused = control.resume_operation(second.id).await.unwrap_err();
     assert_eq!(refused.to_string(), "the operation can't be resumed: something else was begun since");
     done(&control, third.id).await;
@@ -159,15 +159,18 @@ async fn rows_that_differ_from_those_that_are_read_are_not_switched_to() {
     slugs(&control, groups).await;
     TURNED.store(true, Ordering::SeqCst);
     idle(&control).await;
-    let operation = ended(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
+    let operation =
+        ended(&control, control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap().id).await;
     assert_eq!(operation.state, OperationState::Failed);
     assert!(operation.detail.contains("nothing was switched"), "{}", operation.detail);
     assert_eq!(control.resume_operation(operation.id).await.unwrap_err().code(), "not_resumable");
     assert_eq!(read(&control, groups).await, Some(1));
     assert!(recorded(&store).await.is_empty());
-    // It goes when another is begun.
-    TURNED.store(false, Ordering::SeqCst);
-    done(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
+    // Whoever knows that what is read is wrong has the new one read all the same, and that is recorded.
+    let accepted = control.rebuild("groups", AfterBuild::SwitchThoughItDiffers, &admin).await.unwrap();
+    done(&control, accepted.id).await;
+    assert_eq!(read(&control, groups).await, Some(3));
+    assert_eq!(recorded(&store).await.iter().map(|one| one.differed).collect::<Vec<_>>(), [true]);
     let numbers: Vec<u32> = state(&control, groups).await.generations.iter().map(|one| one.number).collect();
     assert_eq!(numbers, [1, 3]);
 }
@@ -205,7 +208,7 @@ async fn a_rebuild_goes_on_at_another_server_when_the_one_that_did_it_is_gone() 
     let control = started(store.clone(), config()).await;
     slugs(&control, slow).await;
     idle(&control).await;
-    let operation = control.rebuild("groups", false, &admin).await.unwrap();
+    let operation = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     let built = || async {
         let all = state(&control, slow).await.generations;
         all.iter().find(|one| one.number == 2).map_or(0, |one| one.offset.get())
@@ -241,10 +244,13 @@ async fn whoever_may_not_rebuild_is_refused_and_what_is_not_there_is_not_found()
     let groups = tiny("groups", 1, Quirk::None);
     let control = server(&store, &[groups]).await;
     slugs(&control, groups).await;
-    assert_eq!(control.rebuild("groups", false, &nobody()).await.unwrap_err().code(), "forbidden");
+    assert_eq!(
+        control.rebuild("groups", AfterBuild::Switch, &nobody()).await.unwrap_err().code(),
+        "forbidden"
+    );
     assert_eq!(control.switch("groups", &nobody()).await.unwrap_err().code(), "forbidden");
     assert_eq!(control.roll_back("groups", &nobody()).await.unwrap_err().code(), "forbidden");
-    assert_eq!(control.rebuild("nothing", false, &admin).await.unwrap_err().code(), "not_found");
+    assert_eq!(control.rebuild("nothing", AfterBuild::Switch, &admin).await.unwrap_err().code(), "not_found");
     assert_eq!(control.projection("nothing").await.unwrap_err().code(), "not_found");
     assert_eq!(state(&control, groups).await.generations.len(), 1);
 }
@@ -281,7 +287,7 @@ async fn two_runners_that_both_believe_they_lead_leave_the_right_rows() {
         let control = if number % 2 == 0 { &one } else { &other };
         make(control, &admin, &format!("more-{number}")).await;
         if number % 10 == 0 {
-            let _ = control.rebuild("groups", false, &admin).await;
+            let _ = control.rebuild("groups", AfterBuild::Switch, &admin).await;
         }
     }
     let idle = || async { state(&one, groups).await.operation.is_none() && one.head() == other.head() };

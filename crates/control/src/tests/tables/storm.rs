@@ -5,7 +5,7 @@ use super::{
     rebuild::{make, with_groups},
     tiny::{Quirk, arc, digests, keeping, listed, read, slugs, state, tiny, until},
 };
-use crate::{Config, Control, tests::fleet::started};
+use crate::{AfterBuild, Config, Control, tests::fleet::started};
 use charter_events::{Event, Offset};
 use charter_policy::Caller;
 use charter_store::{Listed, MemoryStore, OperationState};
@@ -52,12 +52,13 @@ async fn by_version(store: &MemoryStore) -> BTreeMap<Offset, usize> {
 async fn anything(control: &Control, admin: &Caller, rng: &mut Rng) {
     let newest = control.operations().await.unwrap().into_iter().next();
     // Most of it is refused: what matters is that it does no harm.
-    match rng.below(6) {
-        0 => drop(control.rebuild("groups", false, admin).await),
-        1 => drop(control.rebuild("groups", true, admin).await),
-        2 => drop(control.switch("groups", admin).await),
-        3 => drop(control.roll_back("groups", admin).await),
-        4 => {
+    match rng.below(7) {
+        0 => drop(control.rebuild("groups", AfterBuild::Switch, admin).await),
+        1 => drop(control.rebuild("groups", AfterBuild::Hold, admin).await),
+        2 => drop(control.rebuild("groups", AfterBuild::SwitchThoughItDiffers, admin).await),
+        3 => drop(control.switch("groups", admin).await),
+        4 => drop(control.roll_back("groups", admin).await),
+        5 => {
             if let Some(newest) = newest {
                 drop(control.cancel_operation(newest.id).await);
             }
@@ -128,7 +129,7 @@ fn no_mixture(pages: &[Listed], count: &BTreeMap<Offset, usize>) {
 }
 
 async fn done_all(control: &Control, admin: &Caller, projection: &'static dyn Projection) {
-    let operation = control.rebuild("groups", false, admin).await.unwrap();
+    let operation = control.rebuild("groups", AfterBuild::Switch, admin).await.unwrap();
     super::tiny::done(control, operation.id).await;
     let rolled = control.roll_back("groups", admin).await.unwrap();
     super::tiny::done(control, rolled.id).await;

@@ -5,7 +5,7 @@ use super::{
     tiny::{Quirk, done, ended, idle, keeping, read, server, slugs, tiny, until},
 };
 use crate::{
-    OperationError,
+    AfterBuild, OperationError,
     tests::{bent::Bent, fleet::started},
 };
 use charter_store::{MemoryStore, Operation, OperationState, StoreError, TableStore};
@@ -31,11 +31,12 @@ async fn an_operation_the_store_refuses_fails_saying_why_and_the_next_one_goes_o
         slugs(&control, others).await;
         bent.fail_tables(call, Some(in_the_way));
         idle(&control).await;
-        let failed = ended(&control, control.rebuild("groups", false, &admin).await.unwrap().id).await;
+        let failed =
+            ended(&control, control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap().id).await;
         assert_eq!(failed.state, OperationState::Failed, "{call}");
         assert!(failed.detail.contains("view mine depends on view groups"), "{}", failed.detail);
         bent.fail_tables(call, None);
-        done(&control, control.rebuild("others", false, &admin).await.unwrap().id).await;
+        done(&control, control.rebuild("others", AfterBuild::Switch, &admin).await.unwrap().id).await;
         assert_eq!((read(&control, groups).await, read(&control, others).await), (Some(1), Some(2)));
     }
 }
@@ -50,9 +51,9 @@ async fn an_operation_that_has_to_wait_says_so_and_live_tables_and_others_go_on_
     slugs(&control, others).await;
     // The newest comes first: the other one stands behind it.
     idle(&control).await;
-    let other = control.rebuild("others", true, &admin).await.unwrap();
+    let other = control.rebuild("others", AfterBuild::Hold, &admin).await.unwrap();
     bent.fail_tables("activate_generation", Some(locked));
-    let waits = control.rebuild("groups", false, &admin).await.unwrap();
+    let waits = control.rebuild("groups", AfterBuild::Switch, &admin).await.unwrap();
     done(&control, other.id).await;
     until("it is told", || async {
         let wrong = control.degraded();
@@ -96,7 +97,7 @@ async fn an_older_build_that_leads_leaves_what_a_newer_one_builds_alone() {
     let asked = [("groups", new), ("added", added)];
     let mut begun = Vec::new();
     for (name, _) in asked {
-        begun.push(newer.rebuild(name, false, &admin).await.unwrap().id);
+        begun.push(newer.rebuild(name, AfterBuild::Switch, &admin).await.unwrap().id);
     }
     tokio::time::sleep(Duration::from_millis(100)).await;
     for id in &begun {
