@@ -3,7 +3,7 @@
 use super::{Names, decision, object_ref};
 use crate::{ask::Ask, dto};
 use charter_events::Scope;
-use charter_policy::{DiffChange, DiffPlace, DiffRow};
+use charter_policy::{DiffChange, DiffPlace, DiffRow, ObjectView};
 
 /// One request on both sides of a change.
 pub(crate) struct BothSides {
@@ -35,22 +35,28 @@ impl BothSides {
         })
     }
 
-    /// Whether the caller could ask for both of a row's decisions: he asks about himself where he may know the place,
-    /// or may ask about others there. A place that is yet to come is judged by what the change leads to.
+    /// Whether the caller could ask for both of a row's decisions: about others on each side that has the place, since
+    /// a place that was moved inherits from where he may not look; about himself on one of them, so that he is told
+    /// what he loses.
     pub(crate) fn may_read(&self, row: &DiffRow) -> bool {
         let scope = match row.place {
             DiffPlace::Everywhere => Scope::Global,
             DiffPlace::At(scope) => scope,
         };
-        let (side, knows) = match scope {
-            Scope::Global => (&self.before, true),
-            Scope::Object(id) => {
-                let is_there = self.before.policy.object(id).is_some();
-                let side = if is_there { &self.before } else { &self.after };
-                (side, side.policy.object(id).is_some_and(|view| side.knows(&view)))
-            }
-        };
+        let sides = [&self.before, &self.after];
         let himself = row.user == self.before.user;
-        knows && (himself || side.may_core("core.decision.read", scope))
+        let may_ask = |side: &Ask| side.may_core("core.decision.read", scope);
+        match scope {
+            Scope::Global => himself || sides.into_iter().all(may_ask),
+            Scope::Object(id) => {
+                let there: Vec<_> =
+                    sides.into_iter().filter_map(|side| Some((side, side.policy.object(id)?))).collect();
+                let knows = |(side, view): &(&Ask, ObjectView<'_>)| side.knows(view);
+                match himself {
+                    true => there.iter().any(knows),
+                    false => !there.is_empty() && there.iter().all(|one| knows(one) && may_ask(one.0)),
+                }
+            }
+        }
     }
 }

@@ -351,6 +351,38 @@ async fn a_preview_tells_nothing_its_caller_may_not_read() {
     assert!(all.texts("events", "type").contains(&"group.member_removed".to_owned()));
 }
 
+/// A place that moves inherits from elsewhere: what it comes to is asked where it comes to.
+#[tokio::test]
+async fn a_preview_of_a_move_tells_nothing_of_where_its_caller_may_not_ask() {
+    let api = Api::furnished().await;
+    let us = json!({"type": "folder", "name": "America", "external_id": "us"});
+    api.admin("POST", "/objects", us).await.ok(201);
+    let carol = api.user("carol").await;
+    api.user_without_token("dave").await;
+    let of_servers = ["minecraft.server.read", "minecraft.server.create", "minecraft.server.restart"];
+    api.give("user:carol", &of_servers, "folder:eu").await;
+    api.give("user:carol", &["core.object.move", "core.decision.read"], "folder:eu").await;
+    api.give("user:carol", &["minecraft.server.create"], "folder:us").await;
+    api.give("user:dave", &["minecraft.server.restart"], "folder:us").await;
+    let path = "/objects/server/s1/move";
+    let moved = json!({"parent": "folder:us"});
+    let told = async || {
+        let previewed = api.preview(&carol, "POST", path, &moved).await.ok(200);
+        let changes = previewed.body["changes"].as_array().unwrap().clone();
+        let rows = changes.iter().filter(|row| row["place"]["object"]["external_id"] == "s1");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        rows.map(|row| format!("{} {}", text(&row["user"]["username"]), text(&row["permission"])))
+            .collect::<BTreeSet<_>>()
+    };
+    // She is told what she loses herself, and not that Dave may restart it there.
+    let hers = told().await;
+    assert!(hers.contains("carol minecraft.server.read"), "{hers:?}");
+    assert!(hers.iter().all(|row| row.starts_with("carol ")), "{hers:?}");
+    // Where she may ask there too, she is told.
+    api.give("user:carol", &["minecraft.server.read", "core.decision.read"], "folder:us").await;
+    assert!(told().await.contains("dave minecraft.server.restart"));
+}
+
 /// A name's keyed tag is the same whoever bears it: one that came with a preview could be looked for in the log, where
 /// it would tell whom an erased person's events are about.
 #[tokio::test]
