@@ -198,6 +198,11 @@ pub(super) fn place(scope: &Value) -> String {
     }
 }
 
+/// In a table, a list shows so many of its items …
+const ITEMS_SHOWN_MAX: usize = 3;
+/// … and a value so much of itself.
+const CHARACTERS_SHOWN_MAX: usize = 48;
+
 fn set(row: &mut Value, member: &str, value: Value) {
     if let Some(members) = row.as_object_mut() {
         members.insert(member.to_owned(), value);
@@ -314,7 +319,43 @@ fn members_in_words(members: &serde_json::Map<String, Value>) -> String {
     let told = members.iter().map(|(member, value)| {
         let name = value.get("username").or_else(|| value.get("id")).unwrap_or(value);
         let kind = value.get("kind").map(|kind| format!("{} ", text_of(kind))).unwrap_or_default();
-        format!("{member}={kind}{}", text_of(name))
+        format!("{member}={kind}{}", in_short(name))
     });
     told.collect::<Vec<_>>().join(" ")
+}
+
+/// Enough of a value to know it by; whole it is in the other formats.
+fn in_short(value: &Value) -> String {
+    let text = match value {
+        Value::Array(items) if items.len() > ITEMS_SHOWN_MAX => {
+            let shown: Vec<_> = items.iter().take(ITEMS_SHOWN_MAX).map(in_short).collect();
+            return format!("{} and {} more", shown.join(", "), items.len() - ITEMS_SHOWN_MAX);
+        }
+        Value::Array(items) if !items.is_empty() => {
+            return items.iter().map(in_short).collect::<Vec<_>>().join(", ");
+        }
+        value => text_of(value),
+    };
+    match text.char_indices().nth(CHARACTERS_SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_audit_entry_shows_enough_of_long_values_to_know_them_by() {
+        let digest = "7".repeat(64);
+        let row = json!({"offset": 7, "recorded_at": "2026-03-01T12:00:00Z", "type": "role.permissions_changed",
+            "actor": {"kind": "user", "user": {"username": "ada"}}, "role": {"name": "ops"}, "reason": null,
+            "old": {"digest": digest}, "new": {"added": ["a.b.c", "a.b.d", "a.b.e", "a.b.f", "a.b.g"], "none": []}});
+        let change = format!("digest={}… -> added=a.b.c, a.b.d, a.b.e and 2 more none=-", "7".repeat(48));
+        assert_eq!(
+            AUDIT.cells(&row),
+            ["7", "2026-03-01T12:00:00Z", "ada", "role.permissions_changed", "role ops", &change, "-"]
+        );
+    }
 }

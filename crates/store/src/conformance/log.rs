@@ -1,7 +1,7 @@
 //! Appending and reading.
 
 use super::samples::{Writing, append_one, batch_of, group_renamed, meta, verified};
-use crate::{BATCH_ANSWERS_MAX, Batch, READ_PAYLOAD_BYTES_MAX, Store, StoreError};
+use crate::{BATCH_ANSWERS_MAX, Batch, Pages, READ_PAYLOAD_BYTES_MAX, Store, StoreError};
 use charter_events::{
     Actor, Hash, Namespace, Offset, Timestamp, UserId, Via,
     envelope::{REASON_BYTES_MAX, REQUEST_ID_BYTES_MAX},
@@ -43,6 +43,20 @@ pub(super) async fn paging(store: Arc<dyn Store>) {
         }
     }
     assert_eq!(store.read(Offset::ZERO, 0).await.unwrap(), []);
+    let offset = |at: usize| Offset::new(at as u64).unwrap();
+    for (after, end) in [(0, all.len()), (17, 64), (64, 64), (80, 17), (300, all.len() + 9)] {
+        for events_max in [1, 63, 64, 1_000] {
+            let mut pages = Pages::new(&*store, offset(after), offset(end)).of_at_most(events_max);
+            let mut read = Vec::new();
+            while let Some(page) = pages.next().await.unwrap() {
+                assert!((1..=events_max).contains(&page.len()));
+                read.extend(page);
+            }
+            let end = end.min(all.len());
+            assert_eq!(read, all[after.min(end)..end], "after {after} to {end}, {events_max} a page");
+            assert_eq!(pages.next().await.unwrap(), None);
+        }
+    }
 }
 
 pub(super) async fn hashes(store: Arc<dyn Store>) {
