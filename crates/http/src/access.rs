@@ -202,6 +202,13 @@ access_table! {
     read   POST   "/api/v1/allowed-objects", SelfOnly, ["as_of"], questions::allowed_objects;
     read   POST   "/api/v1/who-can", Key("core.decision.read"), ["as_of"], questions::who_can;
 
+    read   GET    "/.well-known/authzen-configuration", Public, [], authzen::configuration;
+    read   POST   "/access/v1/evaluation", Key("core.decision.read"), [], authzen::evaluation;
+    read   POST   "/access/v1/evaluations", Key("core.decision.read"), [], authzen::evaluations;
+    read   POST   "/access/v1/search/subject", Key("core.decision.read"), [], authzen::search_subject;
+    read   POST   "/access/v1/search/resource", Key("core.decision.read"), [], authzen::search_resource;
+    read   POST   "/access/v1/search/action", Key("core.decision.read"), [], authzen::search_action;
+
     read   POST   "/api/v1/commands/preview", SelfOnly, [], changes::preview;
     read   GET    "/api/v1/history/diff", Key("core.audit.read"),
            ["from", "to", "user", "object", "permission", "every_place", "rows"], changes::diff;

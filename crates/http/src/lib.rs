@@ -9,6 +9,7 @@
 mod access;
 mod answer;
 mod ask;
+mod authzen;
 mod body;
 pub mod dto;
 mod edge;
@@ -20,6 +21,7 @@ mod routes;
 
 pub use access::{ACCESS_TABLE, Gate, Row, TypeKey};
 pub use ask::PAGE_ROWS_MAX;
+pub use authzen::{InvalidSubjectType, InvalidUrl, PublicUrl, SubjectType};
 pub use body::BODY_BYTES_MAX;
 pub use edge::{CONNECTIONS_MAX, serve};
 
@@ -45,6 +47,10 @@ pub struct HttpConfig {
     pub heartbeat_every: Duration,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
+    /// How the server is called from outside, where it tells where things are; without, as the request calls it.
+    pub public_url: Option<PublicUrl>,
+    /// What users are called besides `user` by those who ask in the words of AuthZEN.
+    pub subject_types: Vec<SubjectType>,
 }
 
 impl Default for HttpConfig {
@@ -55,6 +61,8 @@ impl Default for HttpConfig {
             streams_at_once_max: 256,
             heartbeat_every: Duration::from_secs(15),
             metrics: None,
+            public_url: None,
+            subject_types: Vec::new(),
         }
     }
 }
@@ -66,6 +74,8 @@ impl std::fmt::Debug for HttpConfig {
             .field("requests_at_once_max", &self.requests_at_once_max)
             .field("streams_at_once_max", &self.streams_at_once_max)
             .field("heartbeat_every", &self.heartbeat_every)
+            .field("public_url", &self.public_url)
+            .field("subject_types", &self.subject_types)
             .finish_non_exhaustive()
     }
 }

@@ -66,19 +66,28 @@ impl Problem {
         self
     }
 
-    #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
     }
 
-    #[cfg(test)]
     pub(crate) fn code(&self) -> &'static str {
         self.0.code
     }
 
-    #[cfg(test)]
     pub(crate) fn field(&self) -> Option<&str> {
         self.0.field.as_deref()
+    }
+
+    pub(crate) fn detail(&self) -> Option<&str> {
+        self.0.detail.as_deref()
+    }
+
+    /// The same where a standard knows one status for all that is wrong with a body.
+    pub(crate) fn bad_request(mut self) -> Self {
+        if [StatusCode::UNSUPPORTED_MEDIA_TYPE, StatusCode::UNPROCESSABLE_ENTITY].contains(&self.0.status) {
+            self.0.status = StatusCode::BAD_REQUEST;
+        }
+        self
     }
 
     /// No such thing, or none the caller may know of: word for word the same.
@@ -193,6 +202,16 @@ impl Problem {
     pub(crate) fn precondition_required() -> Self {
         let detail = "send `If-Match` with the `ETag` you last saw, or `*`";
         Self::new(StatusCode::PRECONDITION_REQUIRED, "precondition_required", detail).of("If-Match")
+    }
+
+    /// The store has not been reached for too long: what was revoked since is not known.
+    pub(crate) fn unavailable() -> Self {
+        Self::overloaded("unavailable", "the store has not been reached for too long")
+    }
+
+    /// Whether it is for want of the store.
+    pub(crate) fn is_unavailable(&self) -> bool {
+        self.0.status == StatusCode::SERVICE_UNAVAILABLE && self.0.code == "unavailable"
     }
 
     /// The server is too busy or too slow.

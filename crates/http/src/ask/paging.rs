@@ -83,6 +83,11 @@ impl PageAsk {
         Page { after: self.after(), limit: self.limit }
     }
 
+    /// The cursor of this page.
+    pub(crate) fn same(&self) -> String {
+        self.begin.seal(self.of, &self.key)
+    }
+
     /// The cursor of the page after this position.
     pub(crate) fn next(&self, last: Position) -> String {
         self.next_in(0, Some(last))

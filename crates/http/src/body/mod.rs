@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{borrow::Cow, time::Duration};
 
-pub(crate) use strict::parse;
+pub(crate) use strict::{fit, parse};
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;

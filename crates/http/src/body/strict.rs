@@ -23,7 +23,14 @@ const SHOWN_CHARS_MAX: usize = 64;
 /// # Errors
 /// 400 when it is no JSON, nests too deep or names a key twice; 422 with the field when it doesn't fit `T`.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let value = tree(bytes)?;
+    fit(tree(bytes)?)
+}
+
+/// Reads a part of a body that was read as a tree.
+///
+/// # Errors
+/// 422 with the field when it doesn't fit `T`.
+pub(crate) fn fit<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(Strict(value)).map_err(|error| {
         let path = error.path().to_string();
         let fault = error.into_inner();

@@ -6,6 +6,7 @@ use crate::{
     App,
     access::{self, Gate},
     answer::POLICY_VERSION,
+    authzen,
     problem::{Problem, ProblemCode},
 };
 use axum::{
@@ -29,10 +30,11 @@ const POLICY_STALE: HeaderName = HeaderName::from_static("policy-stale");
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let id = request_id(request.headers());
+    let echo = echoed(&request).unwrap_or_else(|| id.clone());
     request.headers_mut().insert(REQUEST_ID, id.clone());
-    let line = Line::of(&request, id.clone());
+    let line = Line::of(&request, id);
     let mut response = bounded(&app, request, next).await;
-    finish(&app, &mut response, id);
+    finish(&app, &mut response, echo);
     line.log(&response, began);
     response
 }
@@ -47,6 +49,13 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
         return value.clone();
     }
     HeaderValue::from_str(&Uuid::now_v7().to_string()).unwrap_or(HeaderValue::from_static("unnamed"))
+}
+
+/// The caller's own id where a standard wants it back whatever it is; nothing else is made of it.
+fn echoed(request: &Request) -> Option<HeaderValue> {
+    let mut sent = request.headers().get_all(&REQUEST_ID).iter();
+    let (only, other) = (sent.next(), sent.next());
+    only.filter(|_| other.is_none() && authzen::is_route(request.uri().path())).cloned()
 }
 
 /// The handler's answer, unless too many requests run, it takes too long, or it panics.

@@ -7,6 +7,7 @@ use crate::{
     access::{Gate, Row, TypeKey},
     answer::POLICY_VERSION,
     ask::{Ask, Asked, Needs, core_key},
+    authzen,
     live,
     problem::Problem,
 };
@@ -44,13 +45,26 @@ pub(crate) async fn gate(
     if preview.is_some() && !row.writes {
         return Err(Problem::not_a_command());
     }
-    fresh_enough(&app, row)?;
+    let decides = authzen::decides(row);
+    let fresh = fresh_enough(&app, row);
+    if !decides {
+        fresh.clone()?;
+    }
     let params = Params::parse(request.uri().query(), row.query)?;
     let headers = request.headers();
     let who = match row.gate {
         Gate::Public => None,
-        _ => Some(authenticate(&app, headers).await?),
+        _ => match authenticate(&app, headers).await {
+            Err(problem) if decides && problem.is_unavailable() => {
+                return authzen::closed(&app, row, request).await;
+            }
+            who => Some(who?),
+        },
     };
+    // Whoever decides says no rather than nothing, to those who may ask at all.
+    if fresh.is_err() {
+        return authzen::closed(&app, row, request).await;
+    }
     let policy = match &who {
         // Waiting is for those who are signed in.
         None => app.control.policy(),
@@ -99,7 +113,7 @@ fn fresh_enough(app: &App, row: &Row) -> Result<(), Problem> {
     let tells_how_it_is = row.gate == Gate::Public || row.path == "/metrics";
     match app.control.freshness() {
         Freshness::TooStale { .. } if !tells_how_it_is => {
-            Err(Problem::overloaded("unavailable", "the store has not been reached for too long"))
+            Err(Problem::unavailable())
         }
         _ => Ok(()),
     }

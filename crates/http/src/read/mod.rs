@@ -15,7 +15,7 @@ pub(crate) use audit::entries as audit_entries;
 pub(crate) use changes::BothSides;
 pub(crate) use foretold::SeenEvents;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
-pub(crate) use questions::{about, ask_one, effective, in_catalog, object as asked_object};
+pub(crate) use questions::{about, ask_at, ask_one, effective, in_catalog, object as asked_object};
 pub(crate) use sharing::sharing;
 
 use crate::{ask::Ask, dto};
@@ -147,7 +147,7 @@ pub(crate) fn object_ref(view: &ObjectView<'_>) -> dto::ObjectRef {
     }
 }
 
-fn external_id(view: &ObjectView<'_>) -> String {
+pub(crate) fn external_id(view: &ObjectView<'_>) -> String {
     view.external_id.map_or_else(|| view.id.to_string(), ToString::to_string)
 }
 

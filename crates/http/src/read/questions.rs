@@ -78,14 +78,29 @@ pub(crate) fn ask_one(
         return Ok((who, Scope::Global, decide(ask, who, permission, Scope::Global)));
     };
     let id = object(ask, text, fields.1)?;
-    let scope = Scope::Object(id);
-    let knows = ask.policy.object(id).is_some_and(|view| ask.knows(&view));
-    let hidden = || Problem::not_found().of(fields.1);
+    let (who, decision) = ask_at(ask, user, permission, id, fields.1)?;
+    Ok((who, Scope::Object(id), decision))
+}
+
+/// The same of a key of the catalog, at an object that is there, whether or not the caller may know it.
+///
+/// # Errors
+/// As [`ask_one`].
+pub(crate) fn ask_at(
+    ask: &Ask,
+    user: Option<&str>,
+    permission: &PermissionKey,
+    object: ObjectId,
+    field: &str,
+) -> Result<(About, Decision), Problem> {
+    let scope = Scope::Object(object);
+    let knows = ask.policy.object(object).is_some_and(|view| ask.knows(&view));
+    let hidden = || Problem::not_found().of(field);
     match about(ask, user, scope) {
         Ok(who) => {
             let decision = decide(ask, who, permission, scope);
             let may_know = knows || (who.himself && decision.allowed());
-            if may_know { Ok((who, scope, decision)) } else { Err(hidden()) }
+            if may_know { Ok((who, decision)) } else { Err(hidden()) }
         }
         Err(problem) => Err(if knows { problem } else { hidden() }),
     }

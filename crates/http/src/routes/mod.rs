@@ -1,6 +1,7 @@
 //! The handlers: one file an area, three lines each. Parse, call, answer.
 
 pub(crate) mod audit;
+pub(crate) mod authzen;
 pub(crate) mod backups;
 pub(crate) mod changes;
 pub(crate) mod grants;
