@@ -100,6 +100,11 @@ fn require_sound(
             return Err(Refusal::of(Code::UnknownPermission, "object_types", detail));
         }
     }
+    if let Some(key) = definition.aliases.iter().find(|alias| is_key(alias.alias.as_str())) {
+        let detail =
+            format!("alias `{}` of `{}` has the form of a permission key", key.alias, definition.name);
+        return Err(Refusal::of(Code::ReservedName, "object_types", detail));
+    }
     let mut aliases = BTreeSet::new();
     match definition.aliases.iter().find(|alias| !aliases.insert(&alias.alias)) {
         Some(twice) => {
@@ -108,6 +113,11 @@ fn require_sound(
         }
         None => Ok(()),
     }
+}
+
+/// Whoever asks by such a name means that key, whoever registered it, and nothing the alias says.
+fn is_key(alias: &str) -> bool {
+    alias.parse::<PermissionKey>().is_ok()
 }
 
 fn require_in_namespace(

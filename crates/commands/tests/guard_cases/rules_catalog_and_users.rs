@@ -190,7 +190,7 @@ cases! {
             document
         };
         type Change<'a> = &'a dyn Fn(&mut charter_commands::ApplyCatalog);
-        let cases: [(Change<'_>, Code); 7] = [
+        let cases: [(Change<'_>, Code); 8] = [
             (&|d| d.permissions.push(d.permissions[0].clone()), Code::Duplicate),
             (&|d| d.object_types.push(d.object_types[0].clone()), Code::Duplicate),
             (&|d| d.permissions[0].object_types = vec![parsed("nothing")], Code::UnknownObjectType),
@@ -203,6 +203,9 @@ cases! {
             (&|d| d.object_types[0].aliases = vec![
                 charter_events::AliasDefinition { alias: parsed("x"), key: key("srv.server.read") }; 2
             ], Code::Duplicate),
+            (&|d| d.object_types[0].aliases = vec![
+                charter_events::AliasDefinition { alias: parsed("core.user.read"), key: key("srv.server.read") }
+            ], Code::ReservedName),
         ];
         for (change, code) in cases {
             w.refused("root", changed(change), code);

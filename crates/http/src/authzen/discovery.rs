@@ -11,7 +11,9 @@ pub struct PublicUrl(String);
 
 /// Not the URL of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it takes `https://` and a host, perhaps with a port, and nothing after it; `http://` for this machine only")]
+#[error(
+    "it takes `https://` and a host, perhaps with a port, and nothing after it; `http://` for this machine only"
+)]
 pub struct InvalidUrl;
 
 impl FromStr for PublicUrl {

@@ -85,7 +85,8 @@ fn who_can(ask: &Ask, search: &SubjectSearch, page: &PageAsk) -> Result<charter_
     let scope = Scope::Object(object.id);
     ask.require("core.decision.read", scope)?;
     let key = names::permission(&ask.policy, &resource.kind, &action.name);
-    let key = key.filter(|_| names::is_user(&ask.app.config, &subject.kind)).ok_or_else(Problem::not_found)?;
+    let key =
+        key.filter(|_| names::is_user(&ask.app.config, &subject.kind)).ok_or_else(Problem::not_found)?;
     read::in_catalog(ask, &key, "action")?;
     Ok(ask.policy.who_can(&key, scope, ask.now, page.page()))
 }
@@ -104,7 +105,8 @@ fn allowed(ask: &Ask, search: &ResourceSearch, wished: &Wished) -> Result<Found<
     let ResourceSearch { subject, action, resource, .. } = search;
     let who = read::about(ask, Some(&subject.id), Scope::Global)?;
     let key = names::permission(&ask.policy, &resource.kind, &action.name);
-    let key = key.filter(|_| names::is_user(&ask.app.config, &subject.kind)).ok_or_else(Problem::not_found)?;
+    let key =
+        key.filter(|_| names::is_user(&ask.app.config, &subject.kind)).ok_or_else(Problem::not_found)?;
     read::in_catalog(ask, &key, "action")?;
     ask.policy.object_type(&resource.kind).ok_or_else(Problem::not_found)?;
     let (_, views, next) = read::allowed_objects(ask, &who, &key, &resource.kind, &wished.page);

@@ -6,7 +6,10 @@ use crate::{
     problem::Problem,
 };
 use charter_events::{GrantId, Offset, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, Unexpected},
+};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -87,7 +90,7 @@ pub(crate) struct EvaluationsRequest {
     pub(crate) context: Option<Map<String, Value>>,
     /// The questions, at most 1,000: each an object with `subject`, `action`, `resource` and `context`, as far as the
     /// top does not say them. One that can't be read is answered `false`.
-    #[serde(default, deserialize_with = "required")]
+    #[serde(default, deserialize_with = "objects")]
     #[schema(max_items = 1000)]
     pub(crate) evaluations: Option<Vec<Map<String, Value>>>,
     /// How they are answered.
@@ -332,6 +335,15 @@ pub(crate) struct Configuration {
     pub(crate) search_resource_endpoint: String,
     /// To do what.
     pub(crate) search_action_endpoint: String,
+}
+
+/// Objects that are looked into one by one. Nothing else is one, null neither.
+fn objects<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Map<String, Value>>>, D::Error> {
+    let items = Vec::<Value>::deserialize(deserializer)?.into_iter().map(|item| match item {
+        Value::Object(members) => Ok(members),
+        _ => Err(D::Error::invalid_type(Unexpected::Other("something else"), &"objects")),
+    });
+    items.collect::<Result<_, _>>().map(Some)
 }
 
 impl From<Problem> for Fault {

@@ -218,7 +218,7 @@ pub struct AllowedObjectsRequest {
 pub struct AllowedObjectsAnswer {
     /// Whether every object of the type is one of them, present and future: an administrator asks.
     pub all: bool,
-    /// Those the caller may know.
+    /// Those where the caller may ask about the user.
     pub objects: Vec<ObjectRef>,
     /// Hand this back as `cursor` for the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]

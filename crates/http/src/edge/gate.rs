@@ -7,8 +7,7 @@ use crate::{
     access::{Gate, Row, TypeKey},
     answer::POLICY_VERSION,
     ask::{Ask, Asked, Needs, core_key},
-    authzen,
-    live,
+    authzen, live,
     problem::Problem,
 };
 use axum::{
@@ -112,9 +111,7 @@ pub(crate) async fn gate(
 fn fresh_enough(app: &App, row: &Row) -> Result<(), Problem> {
     let tells_how_it_is = row.gate == Gate::Public || row.path == "/metrics";
     match app.control.freshness() {
-        Freshness::TooStale { .. } if !tells_how_it_is => {
-            Err(Problem::unavailable())
-        }
+        Freshness::TooStale { .. } if !tells_how_it_is => Err(Problem::unavailable()),
         _ => Ok(()),
     }
 }

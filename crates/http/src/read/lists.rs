@@ -34,8 +34,8 @@ pub(crate) fn objects<'a>(ask: &'a Ask, only: Option<&str>, page: &PageAsk) -> R
     page.take(rows.into_iter(), |row| row.position)
 }
 
-/// The objects of a type on which somebody may do something, as far as the caller may know them, and whether that is
-/// on all of the type.
+/// The objects of a type on which somebody may do something, as far as the caller may ask about him there, and whether
+/// that is on all of the type.
 pub(crate) fn allowed_objects<'a>(
     ask: &'a Ask,
     who: &About,
@@ -60,7 +60,9 @@ pub(crate) fn allowed_objects<'a>(
         Some(now.objects)
     });
     let views = rows.flatten().filter_map(|id| ask.policy.object(id));
-    let (views, next) = scan(page, views, |view| view.position, |view| who.himself || ask.knows(view));
+    let may_ask =
+        |view: &ObjectView<'a>| who.himself || ask.may_core("core.decision.read", Scope::Object(view.id));
+    let (views, next) = scan(page, views, |view| view.position, may_ask);
     (all, views, next)
 }
 

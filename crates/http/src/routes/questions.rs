@@ -102,7 +102,7 @@ pub(crate) async fn effective(ask: Ask, body: Body<dto::EffectiveRequest>) -> An
     Ok(Answer::ok(ask.policy.version(), answer))
 }
 
-/// On which objects of a type may this user do this? Only those the caller may know.
+/// On which objects of a type may this user do this? Of somebody else, only those where the caller may ask about him.
 #[utoipa::path(post, path = "/api/v1/allowed-objects", operation_id = "allowed_objects", tag = "questions",
     request_body = dto::AllowedObjectsRequest,
     responses((status = 200, description = "One page", body = dto::AllowedObjectsAnswer)))]

@@ -173,6 +173,29 @@ async fn a_revoked_grant_answers_deny_at_once() {
 }
 
 #[tokio::test]
+async fn where_one_may_not_ask_about_others_allowed_objects_tell_nothing_of_them() {
+    let (api, _) = prepared().await;
+    let carol = api.user("carol").await;
+    let role = json!({"slug": "asks", "scope": "global", "permissions": ["core.decision.read"]});
+    api.admin("POST", "/roles", role).await.ok(201);
+    let asks = json!({"subject": "user:carol", "role": "asks", "scope": "global"});
+    api.admin("POST", "/grants", asks).await.ok(201);
+    // She may read it herself, and may not ask who else may.
+    api.give("user:carol", &["minecraft.server.read"], "server:s1").await;
+    let deny = json!({"subject": "user:carol", "permissions": ["core.decision.read"], "scope": "server:s1",
+                      "effect": "deny"});
+    api.admin("POST", "/grants", deny).await.ok(201);
+    let check = json!({"user": "ada", "permission": "minecraft.server.read", "object": "server:s1"});
+    api.by(&carol, "POST", "/check", check).await.refused(403, "forbidden");
+    let question = json!({"user": "ada", "permission": "minecraft.server.read", "type": "server"});
+    let found = api.by(&carol, "POST", "/allowed-objects", question).await.ok(200);
+    assert_eq!(found.texts("objects", "external_id"), ["s2"]);
+    let own = json!({"permission": "minecraft.server.read", "type": "server"});
+    let found = api.by(&carol, "POST", "/allowed-objects", own).await.ok(200);
+    assert_eq!(found.texts("objects", "external_id"), ["s1"]);
+}
+
+#[tokio::test]
 async fn pages_of_allowed_objects_are_full_of_those_the_caller_may_know() {
     let api = Api::furnished().await;
     let bob = api.user("bob").await;

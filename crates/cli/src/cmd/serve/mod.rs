@@ -22,7 +22,7 @@ use banner::Banner;
 use charter_bus_nats::NatsConfig;
 use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
-use charter_http::HttpConfig;
+use charter_http::{HttpConfig, InvalidUrl, PublicUrl, SubjectType};
 use charter_store::Lease;
 use logs::{LogFormat, metrics, start_logs};
 use std::{
@@ -56,6 +56,14 @@ pub(crate) struct Args {
     /// Where to listen: a loopback address and a port; port 0 takes any free one
     #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
     listen: SocketAddr,
+    /// How this server is called from outside, as it tells those who ask where things are: scheme and host, such as
+    /// https://charter.example.com; without, as the request calls it
+    #[arg(long, env = "CHARTER_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
+    public_url: Option<MaybeUrl>,
+    /// What users are called besides `user` by those who ask in the words of AuthZEN, such as identity; can be
+    /// repeated
+    #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
+    authzen_subject_type: Vec<SubjectType>,
     /// How this installation is shown; set when it is created
     #[arg(long, env = "CHARTER_INSTALLATION_NAME", value_name = "TEXT")]
     installation_name: Option<DisplayName>,
@@ -69,6 +77,14 @@ pub(crate) struct Args {
     /// What to log: a level such as info, or directives such as charter_http=debug
     #[arg(long, env = "CHARTER_LOG", default_value = "info", value_name = "DIRECTIVES")]
     log: String,
+}
+
+/// A URL, or none where it was given empty.
+#[derive(Debug, Clone)]
+struct MaybeUrl(Option<PublicUrl>);
+
+fn public_url(text: &str) -> Result<MaybeUrl, InvalidUrl> {
+    Ok(MaybeUrl(if text.is_empty() { None } else { Some(text.parse()?) }))
 }
 
 /// Serves until told to end.
@@ -114,7 +130,12 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     // Before it says that it is there: whoever waits for that may end it at once.
     let end = told_to_end()?;
     app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
-    let config = HttpConfig { metrics: Some(measured), ..HttpConfig::default() };
+    let config = HttpConfig {
+        metrics: Some(measured),
+        public_url: args.public_url.clone().and_then(|MaybeUrl(url)| url),
+        subject_types: args.authzen_subject_type.clone(),
+        ..HttpConfig::default()
+    };
     let router = charter_http::router(control.clone(), config);
     let served = charter_http::serve(listener, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
