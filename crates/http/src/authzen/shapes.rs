@@ -78,12 +78,15 @@ pub(crate) struct EvaluationRequest {
 pub(crate) struct EvaluationsRequest {
     /// Who, unless a question says otherwise.
     #[serde(default, deserialize_with = "required")]
+    #[schema(nullable = false)]
     pub(crate) subject: Option<Entity>,
     /// What, unless a question says otherwise.
     #[serde(default, deserialize_with = "required")]
+    #[schema(nullable = false)]
     pub(crate) action: Option<Action>,
     /// On what, unless a question says otherwise.
     #[serde(default, deserialize_with = "required")]
+    #[schema(nullable = false)]
     pub(crate) resource: Option<Entity>,
     /// As in a single question, unless a question says otherwise.
     #[serde(default)]
@@ -91,7 +94,7 @@ pub(crate) struct EvaluationsRequest {
     /// The questions, at most 1,000: each an object with `subject`, `action`, `resource` and `context`, as far as the
     /// top does not say them. One that can't be read is answered `false`.
     #[serde(default, deserialize_with = "objects")]
-    #[schema(max_items = 1000)]
+    #[schema(nullable = false, max_items = 1000)]
     pub(crate) evaluations: Option<Vec<Map<String, Value>>>,
     /// How they are answered.
     #[serde(default)]
