@@ -164,7 +164,8 @@ async fn searches_answer_in_the_gateways_words() {
 #[tokio::test]
 async fn an_action_search_is_of_the_types_own_actions() {
     let gateway = prepared().await;
-    let what = |kind: &str, id: &str| json!({"subject": {"type": "user", "id": "ada"}, "resource": {"type": kind, "id": id}});
+    let ada = json!({"type": "user", "id": "ada"});
+    let what = |kind: &str, id: &str| json!({"subject": ada, "resource": {"type": kind, "id": id}});
     // An administrator may do everything there, managing its grants too; that is asked about by itself.
     let of_server = ["manage", "restart", "create"].map(|action| format!("minecraft.server.{action}"));
     let found = gateway.ask("search/action", what("server", "s1")).await.ok(200);

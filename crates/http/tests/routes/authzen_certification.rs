@@ -1,5 +1,5 @@
-//! The certification scenario of the AuthZEN Authorization API 1.0: its fixture, and every clause of its Core levels and
-//! of discovery. Its Properties levels are about attributes in the request, which decide nothing here.
+//! The certification scenario of the AuthZEN Authorization API 1.0: its fixture, and every clause of its Core levels
+//! and of discovery. Its Properties levels are about attributes in the request, which decide nothing here.
 
 use crate::{
     authzen::Gateway,
