@@ -7,6 +7,7 @@ use crate::{
     access::{self, Gate},
     answer::POLICY_VERSION,
     problem::{Problem, ProblemCode},
+    scim,
 };
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -31,8 +32,12 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let id = request_id(request.headers());
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let line = Line::of(&request, id.clone());
+    let of_scim = scim::is_path(request.uri().path());
     let mut response = bounded(&app, request, next).await;
     finish(&app, &mut response, id);
+    if of_scim {
+        response = scim::told(response);
+    }
     line.log(&response, began);
     response
 }

@@ -121,7 +121,8 @@ async fn a_body_beyond_a_mebibyte_is_413_whether_or_not_it_says_so() {
 async fn every_route_that_takes_a_body_is_among_those_tried() {
     let document: Value = serde_json::from_str(&charter_http::openapi().to_json().unwrap()).unwrap();
     let tried = bodies();
-    for row in ACCESS_TABLE {
+    // Those of SCIM are read otherwise, and tried where its messages are.
+    for row in ACCESS_TABLE.iter().filter(|row| !row.path.starts_with("/scim/")) {
         if document["paths"][row.path][row.method.to_lowercase()].get("requestBody").is_none() {
             continue;
         }
