@@ -1,5 +1,5 @@
-//! Accounts and groups kept in step with a directory elsewhere. What such a directory changes at once is one command: all or
-//! none of it happens.
+//! Accounts and groups kept in step with a directory elsewhere. What such a directory changes at once is one command:
+//! all or none of it happens.
 
 use super::users::{EDIT_ATTEMPTS_MAX, NewUser, PreparedUser, ProfilePatch};
 use crate::{

@@ -17,7 +17,6 @@ pub(crate) enum Fault {
     Value,
     Mutability,
     NoTarget,
-    TooMany,
 }
 
 /// A request that can't be carried out as it is written.
@@ -29,7 +28,6 @@ pub(crate) fn fault(of: Fault, detail: impl Into<String>) -> Problem {
         Fault::Value => "invalid_value",
         Fault::Mutability => "mutability",
         Fault::NoTarget => "no_target",
-        Fault::TooMany => "too_many",
     };
     Problem::new(StatusCode::BAD_REQUEST, code, detail)
 }
@@ -41,7 +39,7 @@ fn words(status: StatusCode, code: &str) -> (StatusCode, Option<&'static str>) {
         "invalid_path" => Some("invalidPath"),
         "mutability" => Some("mutability"),
         "no_target" => Some("noTarget"),
-        "too_many" | "too_many_users_to_search" => Some("tooMany"),
+        "too_many_users_to_search" => Some("tooMany"),
         "name_taken" => Some("uniqueness"),
         "invalid_value" | "invalid_parameter" => Some("invalidValue"),
         "invalid_syntax" | "malformed" | "duplicate_member" | "unknown_member" | "invalid_type" => {

@@ -7,7 +7,8 @@ use super::{
     filter::{Elements, Field, Filter},
     members::{self, Members},
     shown::Shown,
-    user::{self, Do},
+    user,
+    wish::{self, Do},
 };
 use crate::{ask::Ask, problem::Problem};
 use charter_control::{GroupChange, MemberChange, NewGroup, is_in_directory};
@@ -128,7 +129,7 @@ impl Wish {
         members::require_schema(&mut message, SCHEMA)?;
         let mut wish = Self { external_id: Some(None), ..Self::default() };
         for (name, value) in message.rest() {
-            let ignored = READ_ONLY.contains(&name.as_str()) || name.starts_with(user::EXTENSIONS);
+            let ignored = READ_ONLY.contains(&name.as_str()) || name.starts_with(wish::EXTENSIONS);
             if !ignored && !wish.set(ask, None, &name, (None, None), Do::Replace(value))? {
                 let detail = format!("`{}` is not known", members::shown(&name));
                 return Err(fault(Fault::Syntax, detail));
@@ -160,7 +161,7 @@ impl Wish {
             }
             ("externalid", None) => self.external_id = Some(members::text("externalId", what.value())?),
             ("members", None) => self.set_members(ask, team, filter, what)?,
-            ("members", Some(part)) => return Err(user::no_part("members", part)),
+            ("members", Some(part)) => return Err(wish::no_part("members", part)),
             (name, _) => return Ok(name == "schemas"),
         }
         Ok(true)

@@ -18,6 +18,7 @@ mod patch;
 mod shown;
 mod user;
 pub(crate) mod users;
+mod wish;
 
 pub(crate) use fault::told;
 

@@ -5,7 +5,7 @@ use super::{
     fault::{Fault, fault},
     filter::{Filter, Kind, Parser},
     members::{self, Members},
-    user::{Do, EXTENSIONS},
+    wish::{self, Do, EXTENSIONS},
 };
 use crate::problem::Problem;
 use serde_json::Value;
@@ -121,7 +121,7 @@ fn about(kind: Kind, path: &str, what: Do, into: &mut Vec<Operation>) -> Result<
         match list {
             Some(list) => filter = Some(parser.bracketed(list)?),
             // Of what is not kept nothing is chosen either.
-            None if super::user::NOT_KEPT.contains(&name) => return Ok(()),
+            None if wish::NOT_KEPT.contains(&name) => return Ok(()),
             None => return Err(unknown()),
         }
         if parser.takes('.') {

@@ -10,7 +10,8 @@ use super::{
     members::Members,
     patch,
     shown::Shown,
-    user::{self, Person, Wish},
+    user::{self, Person},
+    wish::Wish,
 };
 use crate::{
     ask::Ask,

@@ -317,7 +317,11 @@ async fn only_what_is_asked_for_is_shown() {
     let api = Api::new().await;
     let provider = Provider::admin(&api).await;
     prepared(&provider).await;
-    let members = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let members = |value: &Value| {
+        let mut names: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names.join(" ")
+    };
     for (query, expected) in [
         ("attributes=userName", "id schemas userName"),
         ("attributes=USERNAME,meta.location", "id meta schemas userName"),

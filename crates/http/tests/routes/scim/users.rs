@@ -163,7 +163,7 @@ async fn only_an_id_written_as_it_is_names_anybody() {
         id.to_uppercase(),
         id.replace('-', ""),
         "bob".to_owned(),
-        format!("{{{id}}}"),
+        format!("%7B{id}%7D"),
         format!("{id}%20"),
         format!("%2e%2e%2f{id}"),
         format!("{id};a=b"),
