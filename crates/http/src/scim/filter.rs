@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
             }
             return Ok(Filter::Not(Box::new(self.closed(depth, ')')?)));
         }
-        self.term(depth)
+        self.term()
     }
 
     /// A filter up to the sign that closes it.
@@ -331,7 +331,7 @@ impl<'a> Parser<'a> {
         filter
     }
 
-    fn term(&mut self, depth: usize) -> Result<Filter, Problem> {
+    fn term(&mut self) -> Result<Filter, Problem> {
         self.terms = self.terms.saturating_add(1);
         if self.terms > TERMS_MAX {
             return Err(self.wrong(&format!("more than {TERMS_MAX} comparisons")));
@@ -343,7 +343,6 @@ impl<'a> Parser<'a> {
         if self.takes('[') {
             let (elements, list) =
                 Elements::named(self.kind, path).ok_or_else(|| self.wrong("no such list of values"))?;
-            let _ = depth;
             return Ok(Filter::Has(elements, Box::new(self.bracketed(list)?)));
         }
         let full = self.within.map(|list| format!("{list}.{path}"));

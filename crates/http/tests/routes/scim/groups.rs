@@ -27,6 +27,7 @@ async fn a_group_is_created_with_its_members_renamed_and_gone() {
     assert!(events.iter().all(|event| event.command == events[0].command), "{events:?}");
     let native = api.admin("GET", &format!("/groups/{id}"), Value::Null).await.ok(200);
     assert_eq!((&native.body["slug"], &native.body["members"]), (&json!("operators"), &json!(2)));
+    assert_eq!(native.body["external_id"], "g-1");
 
     let put = json!({"schemas": [GROUP], "displayName": "Ops"});
     let now = provider.send("PUT", &at, put).await.ok(200);
@@ -183,4 +184,29 @@ async fn a_users_tag_differs_with_his_groups() {
     let call = provider.call("PATCH", &at).header("if-match", &joined);
     call.raw("application/scim+json", patch.to_string().as_bytes()).send().await.ok(200);
     provider.call("DELETE", &format!("/Groups/{group}")).send().await.ok(204);
+}
+
+/// Each replacement is of the members there are when it is decided: none is mixed with another.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_replacements_at_the_same_time_one_stands() {
+    let api = Api::new().await;
+    let provider = Provider::admin(&api).await;
+    let mut users = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        users.push(provider.user(name).await);
+    }
+    let group = provider.group("Ops", &[]).await;
+    let at = format!("/Groups/{group}");
+    for _ in 0..10 {
+        let replace = |user: &String| {
+            let operation = json!([{"op": "replace", "path": "members", "value": [{"value": user}]}]);
+            provider.patch(&at, operation)
+        };
+        let all =
+            tokio::join!(replace(&users[0]), replace(&users[1]), replace(&users[2]), replace(&users[3]));
+        for reply in [all.0, all.1, all.2, all.3] {
+            reply.ok(200);
+        }
+        assert_eq!(provider.get(&at).await.ok(200).members().len(), 1);
+    }
 }

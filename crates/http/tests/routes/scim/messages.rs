@@ -173,7 +173,7 @@ async fn what_there_is_can_be_discovered_and_is_not_changed() {
     }
 }
 
-/// A name, an address or a filter is in no line of the log.
+/// Addresses and versions are logged by whoever stands between: they hold ids alone.
 #[tokio::test]
 async fn what_is_asked_for_is_in_no_location_or_version() {
     let api = Api::new().await;
