@@ -37,7 +37,8 @@ impl Decide for Several {
             return Err(Refusal::new(Code::Empty, "nothing is asked for"));
         }
         if self.commands.len() > SEVERAL_COMMANDS_MAX {
-            return Err(Refusal::limit("", "changes at once", SEVERAL_COMMANDS_MAX));
+            let detail = format!("at most {SEVERAL_COMMANDS_MAX} changes at once");
+            return Err(Refusal::new(Code::LimitExceeded, detail));
         }
         self.require_little_work(policy)?;
         let mut created = None;

@@ -51,7 +51,7 @@ impl<'a> Provider<'a> {
     }
 
     pub(crate) fn call(&self, method: &str, path: &str) -> Call<'a> {
-        self.api.call(method, &format!("/scim/v2{path}")).by(&self.token)
+        self.api.call(method, &rooted(path)).by(&self.token)
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {
@@ -106,6 +106,12 @@ impl Reply {
         ids.sort();
         ids
     }
+}
+
+/// A path below the root, with a slash before it or not.
+pub(crate) fn rooted(path: &str) -> String {
+    let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
+    format!("/scim/v2{slash}{path}")
 }
 
 /// What a query may hold.

@@ -1,6 +1,6 @@
 //! Users through `/scim/v2/Users`.
 
-use super::{PATCH, Provider, USER, encoded};
+use super::{PATCH, Provider, USER, encoded, rooted};
 use crate::support::{Api, PASSWORD};
 use serde_json::{Value, json};
 
@@ -29,8 +29,8 @@ async fn a_user_is_created_shown_changed_suspended_and_gone() {
     let made = provider.send("POST", "/Users", whole()).await.ok(201);
     assert_eq!(made.header("content-type"), "application/scim+json");
     let id = made.body["id"].as_str().unwrap().to_owned();
-    let at = format!("/Users/{id}");
-    assert_eq!(made.header("location"), format!("/scim/v2{at}"));
+    let at = format!("Users/{id}");
+    assert_eq!(made.header("location"), rooted(&at));
     let expected = json!({
         "schemas": [USER], "id": id, "userName": "Alice@Example.com", "externalId": "00u1",
         "displayName": "Alice Smith", "active": true,
@@ -103,7 +103,7 @@ async fn a_user_name_that_looks_like_another_is_a_distinct_user_or_refused() {
             .found(&format!("/Users?filter={}", encoded(&format!("userName eq {}", json!(name)))))
             .await;
         assert_eq!(by_name, [id.as_str()], "{name:?}");
-        assert_eq!(provider.get(&format!("/Users/{id}")).await.ok(200).body["userName"], name);
+        assert_eq!(provider.get(&format!("Users/{id}")).await.ok(200).body["userName"], name);
         seen.push(id);
     }
     let head = api.head();
@@ -158,7 +158,7 @@ async fn only_an_id_written_as_it_is_names_anybody() {
     let api = Api::new().await;
     let provider = Provider::admin(&api).await;
     let id = provider.user("bob").await;
-    provider.get(&format!("/Users/{id}")).await.ok(200);
+    provider.get(&format!("Users/{id}")).await.ok(200);
     for other in [
         id.to_uppercase(),
         id.replace('-', ""),
@@ -169,7 +169,7 @@ async fn only_an_id_written_as_it_is_names_anybody() {
         format!("{id};a=b"),
         format!("{id}%00"),
     ] {
-        provider.get(&format!("/Users/{other}")).await.fault(404, None);
+        provider.get(&format!("Users/{other}")).await.fault(404, None);
     }
 }
 
@@ -178,7 +178,7 @@ async fn what_a_replacement_does_not_name_is_cleared_but_for_whether_the_account
     let api = Api::new().await;
     let provider = Provider::admin(&api).await;
     let id = provider.send("POST", "/Users", whole()).await.ok(201).body["id"].as_str().unwrap().to_owned();
-    let at = format!("/Users/{id}");
+    let at = format!("Users/{id}");
     provider.patch(&at, json!([{"op": "replace", "path": "active", "value": false}])).await.ok(200);
     let put = json!({"schemas": [USER], "id": "ignored", "userName": "alice@new.example",
                      "name": {"formatted": "Alice S."}});
@@ -196,7 +196,7 @@ async fn each_operation_of_a_patch_does_what_it_says() {
     let api = Api::new().await;
     let provider = Provider::admin(&api).await;
     let id = provider.user("alice").await;
-    let at = format!("/Users/{id}");
+    let at = format!("Users/{id}");
     for (operations, attribute, expected) in [
         (json!([{"op": "add", "path": "displayName", "value": "A"}]), "displayName", json!("A")),
         (json!([{"op": "REPLACE", "path": "DISPLAYNAME", "value": "B"}]), "displayName", json!("B")),
@@ -277,7 +277,7 @@ async fn a_patch_that_is_wrong_anywhere_changes_nothing() {
     let provider = Provider::admin(&api).await;
     let id = provider.user("alice").await;
     provider.user("bob").await;
-    let at = format!("/Users/{id}");
+    let at = format!("Users/{id}");
     let head = api.head();
     let first = json!({"op": "replace", "path": "displayName", "value": "Changed"});
     for (operation, status, scim_type) in [
@@ -351,8 +351,8 @@ async fn services_and_those_who_await_deletion_are_not_there() {
     let provider = Provider::admin(&api).await;
     let service = json!({"username": "robot", "kind": "service"});
     let robot = api.admin("POST", "/users", service).await.ok(201).body["id"].as_str().unwrap().to_owned();
-    provider.get(&format!("/Users/{robot}")).await.fault(404, None);
-    provider.call("DELETE", &format!("/Users/{robot}")).send().await.fault(404, None);
+    provider.get(&format!("Users/{robot}")).await.fault(404, None);
+    provider.call("DELETE", &format!("Users/{robot}")).send().await.fault(404, None);
     assert!(!provider.found("/Users").await.contains(&robot));
     assert!(provider.found(&format!("/Users?filter={}", encoded("userName eq \"robot\""))).await.is_empty());
     // A replacement of a group's members leaves alone whom a provider does not know of.
