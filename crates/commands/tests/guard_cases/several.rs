@@ -5,7 +5,7 @@
     reason = "a mistake in a case's own data should stop it at once"
 )]
 
-use crate::{say::*, undo::done, world::*};
+use crate::{undo::done, world::*};
 use charter_commands::*;
 use charter_events::Event;
 use charter_testkit::{history::parsed, ids, to_group, to_user};
