@@ -31,7 +31,7 @@ NATS := .venv/bin/nats-server
 CHARTER := $(CARGO) run $(FLAGS) --release --package charter-cli --
 
 .PHONY: help run run-sqlite-none run-with-services services test check fmt schemas bench lint-api \
-  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-none need-sqlite
+  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-scim need-none need-sqlite
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,7 +60,7 @@ run-with-services:
 services: need-cargo need-cc need-postgres need-nats ## start a throw-away PostgreSQL and NATS; prints their URLs
 	@$(SERVICES)
 
-test: need-cargo need-cc need-nextest need-postgres need-nats ## everything CI runs
+test: need-cargo need-cc need-nextest need-postgres need-nats need-scim ## everything CI runs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(FLAGS) --workspace --all-targets -- -D warnings
 	$(CARGO) build $(FLAGS) $(PRODUCT) --bins
@@ -122,6 +122,10 @@ need-postgres:
 
 need-nats:
 	@[ -n "$${CHARTER_NATS_SERVER:-}" ] || $(MAKE) --no-print-directory $(NATS)
+
+# scim2-tester, for the tests: in the same folder as nats-server
+need-scim:
+	@[ -n "$${CHARTER_TEST_PYTHON:-}" ] || $(MAKE) --no-print-directory $(NATS)
 
 $(NATS): $(TOOLS)/requirements.txt
 	@python3 -c 'import ensurepip' 2>/dev/null || $(call debian,python3-venv)

@@ -151,6 +151,7 @@ impl Facts {
             | Event::GrantExpired(_)
             | Event::RoleRenamed(_)
             | Event::GroupRenamed(_)
+            | Event::GroupExternalIdChanged(_)
             | Event::ObjectRenamed(_)
             | Event::ObjectTransferred(_)
             | Event::CredentialPasswordChanged(_) => {}

@@ -12,6 +12,7 @@ use crate::{
     operations::*,
     refusal::Refusal,
     roles::*,
+    several::Several,
     users::*,
 };
 use charter_policy::Policy;
@@ -61,6 +62,7 @@ commands! {
     "role.delete" DeleteRole;
     "group.create" CreateGroup;
     "group.rename" RenameGroup;
+    "group.set_external_id" SetGroupExternalId;
     "group.delete" DeleteGroup;
     "group.add_member" AddMember;
     "group.remove_member" RemoveMember;
@@ -92,4 +94,5 @@ commands! {
     "operations.record_restore" RecordRestore;
     "operations.skip_event" SkipEvent;
     "history.undo" Undo;
+    "several" Several;
 }

@@ -24,6 +24,7 @@ pub mod operations;
 mod refusal;
 mod reserved;
 pub mod roles;
+mod several;
 pub mod users;
 
 pub use catalog::*;
@@ -43,4 +44,5 @@ pub use objects::*;
 pub use operations::*;
 pub use refusal::{Class, Code, REFUSALS, Refusal};
 pub use roles::*;
+pub use several::{MADE_GROUP, SEVERAL_COMMANDS_MAX, Several};
 pub use users::*;

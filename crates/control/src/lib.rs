@@ -55,9 +55,9 @@ pub use diff::{DIFF_STEPS_MAX, DiffError, Judged};
 pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
 pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
-    AuthError, Authenticated, Credential, IssuedToken, Liveness, NewToken, NewUser, PASSWORD_CHARS_MAX,
-    PASSWORD_CHARS_MIN, ProfilePatch, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError,
-    SignedIn, TOKEN_PREFIX, TokenInfo,
+    AccountChange, AuthError, Authenticated, Credential, GroupChange, IssuedToken, Liveness, MemberChange,
+    NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, ProfilePatch, Recovered,
+    RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
 };
 pub use load::{Folded, LoadError, fold_log};
 pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};

@@ -58,12 +58,14 @@ pub enum NamesError {
     Store(#[from] StoreError),
 }
 
-/// A person's names in lower case.
+/// A person's names, and what of them is searched and sorted, in lower case.
 struct Folded {
     /// Everything he is found by, a line each.
     text: String,
     /// What he is sorted by.
     name: String,
+    /// All of them, as they are.
+    profile: Arc<Profile>,
 }
 
 impl Folded {
@@ -76,7 +78,7 @@ impl Folded {
             .chain(rest.into_iter().flatten().map(String::as_str))
             .collect();
         let name = display_name.as_deref().unwrap_or(&username).to_lowercase();
-        Self { text: lines.join("\n").to_lowercase(), name }
+        Self { text: lines.join("\n").to_lowercase(), name, profile: Arc::new(profile.clone()) }
     }
 }
 
@@ -199,6 +201,19 @@ impl Control {
             found.iter().map(|user| user.id).collect()
         };
         aside(found).await
+    }
+
+    /// The names and addresses of everybody in a policy, as they are now. An erased person has none.
+    ///
+    /// # Errors
+    /// [`NamesError`].
+    pub async fn all_profiles(
+        &self,
+        policy: &Arc<Policy>,
+    ) -> Result<HashMap<UserId, Arc<Profile>>, NamesError> {
+        let names = self.names(policy).await?;
+        let profiles = move || names.into_iter().map(|(user, of)| (user, Arc::clone(&of.profile))).collect();
+        aside(profiles).await
     }
 
     async fn names(&self, policy: &Arc<Policy>) -> Result<HashMap<UserId, Arc<Folded>>, NamesError> {

@@ -5,7 +5,7 @@ use crate::{
     preview::PreviewSlot,
 };
 use charter_commands::Command;
-use charter_events::{CommandId, Hash, Offset, Sealed, UserId, Via};
+use charter_events::{CommandId, GroupId, Hash, Offset, Sealed, UserId, Via};
 use charter_policy::{Caller, Policy};
 use charter_store::{CredentialRow, SecretHash, SecretWrite};
 use uuid::Uuid;
@@ -74,6 +74,20 @@ pub enum Unchanged {
         /// When his sessions had last ended.
         sessions_ended_at: Option<Offset>,
     },
+    /// A user's account.
+    Account {
+        /// The user.
+        user: UserId,
+        /// The last event that had changed it.
+        changed_at: Offset,
+    },
+    /// A group and its members.
+    Group {
+        /// The group.
+        group: GroupId,
+        /// The last event that had changed it.
+        changed_at: Offset,
+    },
 }
 
 impl Unchanged {
@@ -85,6 +99,12 @@ impl Unchanged {
                 .is_some_and(|profile| profile.sealed == *sealed),
             Self::Password { user, sessions_ended_at } => {
                 policy.user(*user).is_some_and(|user| user.sessions_ended_at == *sessions_ended_at)
+            }
+            Self::Account { user, changed_at } => {
+                policy.user(*user).is_some_and(|user| user.changed_at == *changed_at)
+            }
+            Self::Group { group, changed_at } => {
+                policy.group(*group).is_some_and(|group| group.changed_at == *changed_at)
             }
         }
     }

@@ -37,6 +37,21 @@ impl Control {
         (policy.user(id)?.profile?.username == tag).then_some(id)
     }
 
+    /// A user by the name he signs in with, in any case: his login name, or his username while he has none.
+    pub fn user_by_login_name(&self, policy: &Policy, name: &str) -> Option<UserId> {
+        let tag = self.inner.sealing.login_tag(name);
+        let id = policy.user_by_tag(&tag)?;
+        let profile = policy.user(id)?.profile?;
+        (profile.login_name.unwrap_or(profile.username) == tag).then_some(id)
+    }
+
+    /// A user by external id alone.
+    pub fn user_by_external_id(&self, policy: &Policy, external_id: &str) -> Option<UserId> {
+        let tag = self.inner.sealing.tag(external_id);
+        let id = policy.user_by_tag(&tag)?;
+        (policy.user(id)?.profile?.external_id == Some(tag)).then_some(id)
+    }
+
     /// A role by id or slug.
     pub fn resolve_role(&self, policy: &Policy, text: &str) -> Option<RoleId> {
         match as_id(text).map(RoleId::new) {

@@ -134,6 +134,7 @@ registry! {
     "role.deleted" v 1 RoleDeleted;
     "group.created" v 1 GroupCreated;
     "group.renamed" v 1 GroupRenamed;
+    "group.external_id_changed" v 1 GroupExternalIdChanged;
     "group.member_added" v 1 GroupMemberAdded;
     "group.member_removed" v 1 GroupMemberRemoved;
     "group.deleted" v 1 GroupDeleted;

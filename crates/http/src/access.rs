@@ -4,7 +4,12 @@
 //! A gate is coarse and fails closed: it asks whether the caller holds the key anywhere at all. It is never the only
 //! check: what a use case needs at its scope, it asks itself.
 
-use crate::{App, edge::gate, routes::*};
+use crate::{
+    App,
+    edge::gate,
+    routes::*,
+    scim::{discovery as scim_discovery, groups as scim_groups, list as scim_list, users as scim_users},
+};
 use axum::{Router, http::Method, middleware::from_fn_with_state};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter, UtoipaMethodRouterExt};
@@ -233,4 +238,37 @@ access_table! {
     read   GET    "/api/v1/operations/{id}", SelfOnly, [], operations::get;
     read   POST   "/api/v1/operations/{id}/cancel", SelfOnly, [], operations::cancel;
     read   POST   "/api/v1/operations/{id}/resume", SelfOnly, [], operations::resume;
+
+    read   GET    "/scim/v2/ServiceProviderConfig", SelfOnly, [], scim_discovery::config;
+    read   GET    "/scim/v2/ResourceTypes", SelfOnly, ["filter"], scim_discovery::resource_types;
+    read   GET    "/scim/v2/ResourceTypes/{id}", SelfOnly, [], scim_discovery::resource_type;
+    read   GET    "/scim/v2/Schemas", SelfOnly, ["filter"], scim_discovery::schemas;
+    read   GET    "/scim/v2/Schemas/{id}", SelfOnly, [], scim_discovery::schema;
+    read   POST   "/scim/v2/.search", SelfOnly, [], scim_list::search;
+    read   GET    "/scim/v2/Users", Key("core.user.read"),
+           ["filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"],
+           scim_users::list;
+    read   POST   "/scim/v2/Users/.search", Key("core.user.read"), [], scim_users::search;
+    write  POST   "/scim/v2/Users", Key("core.user.create"), ["attributes", "excludedAttributes"],
+           scim_users::create;
+    read   GET    "/scim/v2/Users/{id}", Key("core.user.read"), ["attributes", "excludedAttributes"],
+           scim_users::get;
+    write  PUT    "/scim/v2/Users/{id}", Key("core.user.edit"), ["attributes", "excludedAttributes"],
+           scim_users::replace;
+    write  PATCH  "/scim/v2/Users/{id}", Key("core.user.edit"), ["attributes", "excludedAttributes"],
+           scim_users::patch;
+    write  DELETE "/scim/v2/Users/{id}", Key("core.user.delete"), [], scim_users::delete;
+    read   GET    "/scim/v2/Groups", Key("core.group.read"),
+           ["filter", "sortBy", "sortOrder", "startIndex", "count", "attributes", "excludedAttributes"],
+           scim_groups::list;
+    read   POST   "/scim/v2/Groups/.search", Key("core.group.read"), [], scim_groups::search;
+    write  POST   "/scim/v2/Groups", Key("core.group.create"), ["attributes", "excludedAttributes"],
+           scim_groups::create;
+    read   GET    "/scim/v2/Groups/{id}", Key("core.group.read"), ["attributes", "excludedAttributes"],
+           scim_groups::get;
+    write  PUT    "/scim/v2/Groups/{id}", Key("core.group.manage"), ["attributes", "excludedAttributes"],
+           scim_groups::replace;
+    write  PATCH  "/scim/v2/Groups/{id}", Key("core.group.manage"), ["attributes", "excludedAttributes"],
+           scim_groups::patch;
+    write  DELETE "/scim/v2/Groups/{id}", Key("core.group.delete"), [], scim_groups::delete;
 }

@@ -18,6 +18,7 @@ mod openapi;
 mod problem;
 mod read;
 mod routes;
+mod scim;
 
 pub use access::{ACCESS_TABLE, Gate, Row, TypeKey};
 pub use ask::PAGE_ROWS_MAX;

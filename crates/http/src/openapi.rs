@@ -3,7 +3,8 @@
 
 use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
-    dto::{EventReason, ProblemBody},
+    dto::{EventReason, ProblemBody, ScimError},
+    scim,
 };
 use std::collections::BTreeSet;
 use utoipa::{
@@ -21,6 +22,7 @@ use utoipa::{
 
 const SCHEME: &str = "bearer";
 const PROBLEM: &str = "Problem";
+const SCIM_ERROR: &str = "ScimError";
 
 #[derive(OpenApi)]
 #[openapi()]
@@ -44,11 +46,20 @@ pub(crate) fn head() -> Document {
             ContentBuilder::new().schema(Some(Ref::from_schema_name("ProblemBody"))).build(),
         )
         .build();
+    let scim_error = ResponseBuilder::new()
+        .description("Why the request was not answered")
+        .content(
+            "application/scim+json",
+            ContentBuilder::new().schema(Some(Ref::from_schema_name("ScimError"))).build(),
+        )
+        .build();
     let components = ComponentsBuilder::new()
         .security_scheme(SCHEME, SecurityScheme::Http(bearer))
         .schema(ProblemBody::name(), ProblemBody::schema())
         .schema(EventReason::name(), EventReason::schema())
         .response(PROBLEM, problem)
+        .schema(ScimError::name(), ScimError::schema())
+        .response(SCIM_ERROR, scim_error)
         .build();
     OpenApiBuilder::from(Nothing::openapi()).info(info).components(Some(components)).build()
 }
@@ -117,7 +128,8 @@ fn complete(operation: &mut Operation, row: &Row) {
             }
         }
     }
-    let problem = RefOr::Ref(Ref::new(format!("#/components/responses/{PROBLEM}")));
+    let form = if scim::is_path(row.path) { SCIM_ERROR } else { PROBLEM };
+    let problem = RefOr::Ref(Ref::new(format!("#/components/responses/{form}")));
     operation.responses.responses.insert("default".to_owned(), problem);
 }
 
@@ -176,6 +188,10 @@ fn number(least: i64, most: Option<i64>) -> Schema {
     number.maximum(most).build().into()
 }
 
+fn integer() -> Schema {
+    ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).build().into()
+}
+
 fn query(name: &str) -> RefOr<Parameter> {
     let (about, schema) = match name {
         "limit" => ("At most so many rows; 100 when absent", number(1, Some(500))),
@@ -214,6 +230,13 @@ fn query(name: &str) -> RefOr<Parameter> {
         "every_place" => {
             ("Whether an administrator's changes are told place by place", words(&["true", "false"]))
         }
+        "filter" => ("What they must be: see RFC 7644, 3.4.2.2", text()),
+        "sortBy" => ("By this attribute; in the order they came when absent", text()),
+        "sortOrder" => ("Which way", words(&["ascending", "descending"])),
+        "startIndex" => ("The place of the first one, from 1 on", integer()),
+        "count" => ("At most so many; 100 when absent, and never more than 500", integer()),
+        "attributes" => ("Only these attributes are shown, separated by commas", text()),
+        "excludedAttributes" => ("These attributes are not shown", text()),
         "digest" => ("Whether a digest of the state is wanted", words(&["true", "false"])),
         "scope" => ("For or at this scope: see the route", text()),
         _ => ("", text()),

@@ -74,6 +74,23 @@ impl Problem {
         self.0.code
     }
 
+    /// All of it in words, for a form that has room for nothing else.
+    pub(crate) fn in_words(&self) -> String {
+        let Told { code, detail, field, missing, more, objects, .. } = &*self.0;
+        let mut words = detail.clone().unwrap_or_else(|| (*code).to_owned());
+        let more = if *more { " and more" } else { "" };
+        if let Some(field) = field {
+            words = format!("{field}: {words}");
+        }
+        if !missing.is_empty() {
+            words = format!("{words}; missing: {}{more}", missing.join(", "));
+        }
+        if !objects.is_empty() {
+            words = format!("{words}; objects: {}{more}", objects.join(", "));
+        }
+        words
+    }
+
     pub(crate) fn field(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
@@ -395,6 +412,7 @@ impl From<StoreError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
+        let kept = self.clone();
         let told = *self.0;
         let body = ProblemBody {
             kind: "about:blank".to_owned(),
@@ -415,6 +433,8 @@ impl IntoResponse for Problem {
             response.headers_mut().append(name, value);
         }
         response.extensions_mut().insert(ProblemCode(told.code));
+        // For faces that tell it in another form.
+        response.extensions_mut().insert(kept);
         response
     }
 }

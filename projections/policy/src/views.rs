@@ -77,6 +77,8 @@ pub struct GroupView<'a> {
     pub slug: &'a Slug,
     /// The name it is shown by.
     pub name: &'a DisplayName,
+    /// Its id in somebody else's system, if it was given one.
+    pub external_id: Option<&'a ExternalId>,
     /// The last event that changed it or its membership.
     pub changed_at: Offset,
     /// How many users are in it.

@@ -75,6 +75,7 @@ impl Projection for AccessIndex {
             | Event::RoleDeleted(_)
             | Event::GroupCreated(_)
             | Event::GroupRenamed(_)
+            | Event::GroupExternalIdChanged(_)
             | Event::GroupMemberAdded(_)
             | Event::GroupMemberRemoved(_)
             | Event::GroupDeleted(_)

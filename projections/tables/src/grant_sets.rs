@@ -93,6 +93,7 @@ impl Projection for GrantSets {
             | Event::RoleDeleted(_)
             | Event::GroupCreated(_)
             | Event::GroupRenamed(_)
+            | Event::GroupExternalIdChanged(_)
             | Event::GroupMemberAdded(_)
             | Event::GroupMemberRemoved(_)
             | Event::GroupDeleted(_)

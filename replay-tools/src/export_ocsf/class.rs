@@ -89,6 +89,7 @@ pub(super) fn of(before: &Policy, log_id: LogId, actor: &Actor, event: &Event) -
         Event::RoleDeleted(e) => managed(DELETE, role(before, e.role)),
         Event::GroupCreated(_)
         | Event::GroupRenamed(_)
+        | Event::GroupExternalIdChanged(_)
         | Event::GroupMemberAdded(_)
         | Event::GroupMemberRemoved(_)
         | Event::GroupDeleted(_) => groups(before, event),
@@ -141,6 +142,9 @@ fn groups(before: &Policy, event: &Event) -> Classed {
         Event::GroupMemberAdded(e) => member(activity(3, "Add User"), e.group, e.user),
         Event::GroupMemberRemoved(e) => member(activity(4, "Remove User"), e.group, e.user),
         Event::GroupRenamed(e) => of_group(activity(OTHER, "Rename"), group(before, e.group)),
+        Event::GroupExternalIdChanged(e) => {
+            of_group(activity(OTHER, "Change external id"), group(before, e.group))
+        }
         _ => other(event),
     }
 }

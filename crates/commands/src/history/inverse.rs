@@ -43,6 +43,10 @@ pub(super) enum Inverse {
         group: GroupId,
         name: Was<DisplayName>,
     },
+    GroupExternalId {
+        group: GroupId,
+        external_id: Was<Option<ExternalId>>,
+    },
     MemberAdded {
         group: GroupId,
         user: UserId,
@@ -193,6 +197,7 @@ fn fate(whole: &Whole, before: &Policy, event: &Event) -> Option<Fate> {
         | Event::RoleDeleted(_) => Fate::Undo(of_role(before, event)?),
         Event::GroupCreated(_)
         | Event::GroupRenamed(_)
+        | Event::GroupExternalIdChanged(_)
         | Event::GroupMemberAdded(_)
         | Event::GroupMemberRemoved(_)
         | Event::GroupDeleted(_) => of_group(whole, before, event)?,
@@ -260,6 +265,12 @@ fn of_group(whole: &Whole, before: &Policy, event: &Event) -> Option<Fate> {
             let name = before.group(renamed.group)?.name.clone();
             let name = Was { before: name, after: renamed.name.clone() };
             Fate::Undo(Inverse::GroupRenamed { group: renamed.group, name })
+        }
+        Event::GroupExternalIdChanged(changed) if whole.made(changed.group.as_uuid()) => Fate::Beside,
+        Event::GroupExternalIdChanged(changed) => {
+            let before = before.group(changed.group)?.external_id.cloned();
+            let external_id = Was { before, after: changed.external_id.clone() };
+            Fate::Undo(Inverse::GroupExternalId { group: changed.group, external_id })
         }
         Event::GroupMemberAdded(added) if whole.made(added.group.as_uuid()) => Fate::Beside,
         Event::GroupMemberAdded(added) => {

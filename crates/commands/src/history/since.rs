@@ -32,7 +32,9 @@ impl Thing {
             | Inverse::TokenIssued { .. } => return None,
             Inverse::RoleRenamed { role, .. } | Inverse::RoleContent { role, .. } => Self::Role(*role),
             Inverse::RoleDeleted { create, .. } => Self::RoleNamed(create.slug.clone()),
-            Inverse::GroupRenamed { group, .. } => Self::Group(*group),
+            Inverse::GroupRenamed { group, .. } | Inverse::GroupExternalId { group, .. } => {
+                Self::Group(*group)
+            }
             Inverse::GroupDeleted { create, .. } => Self::GroupNamed(create.slug.clone()),
             Inverse::MemberAdded { group, user } | Inverse::MemberRemoved { group, user } => {
                 Self::Member(*group, *user)
@@ -58,6 +60,7 @@ impl Thing {
             Event::RolePermissionsChanged(e) => Self::Role(e.role),
             Event::GroupCreated(e) => Self::GroupNamed(e.slug.clone()),
             Event::GroupRenamed(e) => Self::Group(e.group),
+            Event::GroupExternalIdChanged(e) => Self::Group(e.group),
             Event::GroupMemberAdded(e) => Self::Member(e.group, e.user),
             Event::GroupMemberRemoved(e) => Self::Member(e.group, e.user),
             Event::GrantIssued(e) => Self::Given(e.subject, e.scope),
@@ -119,6 +122,9 @@ impl Since {
         let again = match (inverse, event) {
             (Inverse::RoleRenamed { name, .. }, Event::RoleRenamed(e)) => e.name != name.after,
             (Inverse::GroupRenamed { name, .. }, Event::GroupRenamed(e)) => e.name != name.after,
+            (Inverse::GroupExternalId { external_id, .. }, Event::GroupExternalIdChanged(e)) => {
+                e.external_id != external_id.after
+            }
             (Inverse::RoleContent { added, removed, .. }, Event::RolePermissionsChanged(e)) => {
                 let back = |theirs: &[Pattern], ours: &[Pattern]| -> Vec<Pattern> {
                     theirs.iter().filter(|item| ours.contains(item)).cloned().collect()

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     AddMember, CancelDeletion, ChangeRole, Command, DeleteGroup, DeleteObject, DeleteRole, EditUser,
     IssueGrant, MoveObject, ReactivateUser, RemoveMember, RenameGroup, RenameObject, RevokeGrant,
-    RevokeToken, ScheduleDeletion, SetInheritance, SuspendUser, TransferObject,
+    RevokeToken, ScheduleDeletion, SetGroupExternalId, SetInheritance, SuspendUser, TransferObject,
 };
 use charter_events::{
     Content, GroupId, ObjectId, Offset, Pattern, RoleId, Scope, Subject, Timestamp, UserId, UserKind,
@@ -100,6 +100,10 @@ impl Present<'_> {
             Inverse::GroupRenamed { group, name } => {
                 let now = self.policy.group(*group).ok_or(Now::Moot(Why::Gone))?.name;
                 Ok(run(RenameGroup { group: *group, name: name.back(now)?.clone() }))
+            }
+            Inverse::GroupExternalId { group, external_id } => {
+                let now = self.policy.group(*group).ok_or(Now::Moot(Why::Gone))?.external_id.cloned();
+                Ok(run(SetGroupExternalId { group: *group, external_id: external_id.back(&now)?.clone() }))
             }
             Inverse::GroupDeleted { group, create } => {
                 let taken = self.policy.group_by_slug(create.slug.as_str()).is_some();

@@ -15,10 +15,9 @@ use super::{
 use crate::{
     Command, Context, Decided,
     command::Decide,
-    decide::require_consequences,
-    last_administrator::stage,
     may::require_global,
     refusal::{Code, Refusal},
+    several::Staged,
 };
 use charter_events::{Event, Offset, Timestamp, TokenId};
 use charter_policy::Policy;
@@ -161,17 +160,13 @@ impl Decide for Undo {
             return Err(Refusal::of(Code::Stale, "offset", detail));
         }
         let steps = self.steps(policy, ctx.now).map_err(|not| not_undoable(&not))?;
-        let (mut state, mut renewed, mut events) = (policy.clone(), Renewed::default(), Vec::new());
+        let (mut staged, mut renewed) = (Staged::new(policy), Renewed::default());
         for (undone, step) in steps {
             let command = renewed.in_command(&step.command);
-            let decided = crate::decide(&state, &command, &mut ctx.step())
-                .map_err(|refusal| within(undone, refusal))?;
-            renewed.note(&step, decided.created);
-            stage(&mut state, &decided.events, ctx)?;
-            events.extend(decided.events);
-            require_consequences(ctx, events.len())?;
+            let made = staged.take(&command, ctx).map_err(|refusal| within(undone, refusal))?;
+            renewed.note(&step, made);
         }
-        Ok(Decided::events(events))
+        Ok(Decided::events(staged.events))
     }
 }
 

@@ -20,6 +20,7 @@ mod rules_catalog_and_users;
 mod rules_grants_and_roles;
 mod rules_objects;
 mod say;
+mod several;
 mod undo;
 mod undo_restores;
 mod undo_since;

@@ -6,6 +6,7 @@
 mod authenticate;
 mod limiter;
 mod passwords;
+mod provision;
 mod sessions;
 mod setup;
 mod sign_in;
@@ -14,6 +15,7 @@ mod users;
 
 pub use authenticate::{AuthError, Authenticated, Credential, Liveness};
 pub use passwords::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
+pub use provision::{AccountChange, GroupChange, MemberChange, NewAccount, NewGroup, is_in_directory};
 pub use sessions::SessionInfo;
 pub use setup::{Recovered, RecoveryOf};
 pub use sign_in::{SignInError, SignedIn};

@@ -16,7 +16,7 @@ use charter_store::{CredentialRow, SecretWrite, UserKey};
 use uuid::Uuid;
 
 /// How often a change of names is made up anew when another server has changed them meanwhile.
-const EDIT_ATTEMPTS_MAX: usize = 5;
+pub(super) const EDIT_ATTEMPTS_MAX: usize = 5;
 
 /// An account to be made.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ pub struct ProfilePatch {
 
 impl ProfilePatch {
     /// Whether any name or address is to change.
-    const fn names_any(&self) -> bool {
+    pub(super) const fn names_any(&self) -> bool {
         self.username.is_some()
             || self.display_name.is_some()
             || self.email.is_some()
@@ -164,11 +164,22 @@ impl Control {
         patch: ProfilePatch,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
-        // On a task of its own: read, changed and written as a whole, whether or not anyone still waits for it.
+        // Read, changed and written as a whole, whether or not anyone still waits for it.
+        let control = self.clone();
+        self.one_at_a_time(user, async move { control.edit_user_alone(caller, user, patch, meta).await })
+            .await
+    }
+
+    /// Does what changes a user's profile on a task of its own, and no two such things of one user at a time here.
+    pub(super) async fn one_at_a_time(
+        &self,
+        user: UserId,
+        work: impl Future<Output = Result<Receipt, IdentityError>> + Send + 'static,
+    ) -> Result<Receipt, IdentityError> {
         let control = self.clone();
         let editing = async move {
             let _one_at_a_time = control.inner.identity.editing(user).lock().await;
-            control.edit_user_alone(caller, user, patch, meta).await
+            work.await
         };
         let ended = CommandError::Unavailable { reason: "the edit was cut short" };
         self.inner.tasks.spawn(editing).await.map_err(|_| ended)?
@@ -198,25 +209,29 @@ impl Control {
         patch: ProfilePatch,
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
-        let kind = patch.kind;
-        let mut unchanged = None;
-        let (profile, changed) = match self.names_to_edit(user, &patch).await? {
-            None => (None, Vec::new()),
-            Some((before, key, seen)) => {
-                unchanged = Some(seen);
-                let (after, changed) = patch.apply(&before);
-                seal::check(&after)?;
-                let sealed =
-                    (!changed.is_empty()).then(|| self.inner.sealing.seal(user, &key, &after)).transpose()?;
-                (sealed, changed)
-            }
-        };
         // A service has no password, so who becomes one loses it.
-        let becomes_service = kind == Some(UserKind::Service);
+        let becomes_service = patch.kind == Some(UserKind::Service);
         let secrets = becomes_service.then_some(SecretWrite::RemovePassword { user }).into_iter().collect();
-        let command = EditUser { user, kind, profile, changed };
+        let (command, unchanged) = self.edit(user, patch).await?;
         let request = Request { secrets, unchanged, ..Request::new(caller, command.into(), meta) };
         Ok(self.submit(request).await?)
+    }
+
+    /// The command a patch is, and what it was made up from.
+    pub(super) async fn edit(
+        &self,
+        user: UserId,
+        patch: ProfilePatch,
+    ) -> Result<(EditUser, Option<Unchanged>), IdentityError> {
+        let kind = patch.kind;
+        let Some((before, key, seen)) = self.names_to_edit(user, &patch).await? else {
+            return Ok((EditUser { user, kind, profile: None, changed: Vec::new() }, None));
+        };
+        let (after, changed) = patch.apply(&before);
+        seal::check(&after)?;
+        let seals = !changed.is_empty();
+        let profile = seals.then(|| self.inner.sealing.seal(user, &key, &after)).transpose()?;
+        Ok((EditUser { user, kind, profile, changed }, Some(seen)))
     }
 
     /// The names a patch changes, the key they are sealed under, and what they were read from. None when it names none,

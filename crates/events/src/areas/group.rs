@@ -3,7 +3,7 @@
 use super::payload;
 use crate::{
     ids::{GroupId, UserId},
-    names::{DisplayName, Slug},
+    names::{DisplayName, ExternalId, Slug},
 };
 
 payload! {
@@ -25,6 +25,17 @@ payload! {
         group: GroupId,
         /// How it is shown now.
         name: DisplayName,
+    }
+}
+
+payload! {
+    /// A group has another id in somebody else's system, or none any more.
+    GroupExternalIdChanged {
+        /// The group.
+        group: GroupId,
+        /// Its id there; none when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external_id: Option<ExternalId>,
     }
 }
 

@@ -14,7 +14,7 @@ use axum::{
 };
 use charter_events::Hash;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::{borrow::Cow, time::Duration};
 
 pub(crate) use strict::{fit, parse};
@@ -59,6 +59,23 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Patch<T> {
         content_type(request.headers(), &["application/json", "application/merge-patch+json"])?;
         let (bytes, hash) = read(request).await?;
         Ok(Self { value: parse(&bytes)?, hash })
+    }
+}
+
+/// A SCIM message: a JSON object, sent as `application/scim+json` or as plain JSON. What its members mean is not read
+/// here, for their names are in any case.
+pub(crate) struct Message {
+    pub(crate) members: Map<String, Value>,
+    pub(crate) hash: Hash,
+}
+
+impl<S: Sync> FromRequest<S> for Message {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        content_type(request.headers(), &["application/scim+json", "application/json"])?;
+        let (bytes, hash) = read(request).await?;
+        Ok(Self { members: parse(&bytes)?, hash })
     }
 }
 

@@ -15,6 +15,10 @@ pub struct Group {
     pub slug: String,
     /// How it is shown.
     pub name: String,
+    /// Its id in somebody else's system, if a provider gave it one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub external_id: Option<String>,
     /// How many users are in it.
     pub members: u64,
     /// The offset of the last change, which is the `ETag` too.

@@ -8,6 +8,7 @@ use crate::{
     answer::POLICY_VERSION,
     authzen,
     problem::{Problem, ProblemCode},
+    scim,
 };
 use axum::{
     extract::{MatchedPath, Request, State},
@@ -33,8 +34,12 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     let echo = echoed(&request).unwrap_or_else(|| id.clone());
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let line = Line::of(&request, id);
+    let of_scim = scim::is_path(request.uri().path());
     let mut response = bounded(&app, request, next).await;
     finish(&app, &mut response, echo);
+    if of_scim {
+        response = scim::told(response);
+    }
     line.log(&response, began);
     response
 }

@@ -9,6 +9,7 @@ use crate::{
     ask::{Ask, Asked, Needs, core_key},
     authzen, live,
     problem::Problem,
+    scim,
 };
 use axum::{
     extract::{RawPathParams, Request, State},
@@ -251,6 +252,7 @@ fn if_match(headers: &HeaderMap, row: &Row) -> Result<Option<Offset>, Problem> {
     if text == "*" {
         return Ok(None);
     }
+    let text = if scim::is_path(row.path) { scim::version_of(text) } else { text.to_owned() };
     let number = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).ok_or_else(wrong)?;
     if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
         return Err(wrong());

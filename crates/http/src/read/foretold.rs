@@ -119,6 +119,7 @@ impl<'s> Reader<'s> {
             | Event::RoleDeleted(_)
             | Event::GroupCreated(_)
             | Event::GroupRenamed(_)
+            | Event::GroupExternalIdChanged(_)
             | Event::GroupMemberAdded(_)
             | Event::GroupDeleted(_)
             | Event::GrantIssued(_)

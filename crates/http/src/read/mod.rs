@@ -99,6 +99,7 @@ pub(crate) fn group(view: &GroupView<'_>) -> dto::Group {
         id: view.id,
         slug: view.slug.to_string(),
         name: view.name.to_string(),
+        external_id: view.external_id.map(ToString::to_string),
         members: view.member_count as u64,
         changed_at: view.changed_at,
     }

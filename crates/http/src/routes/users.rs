@@ -13,7 +13,7 @@ use charter_control::{NewUser, ProfilePatch, SecretText};
 use charter_events::{Hash, Offset, Profile, Scope, UserId, UserKind};
 
 /// How long a deletion can be called off when the request names no moment, in microseconds: 30 days.
-const GRACE_MICROSECONDS: i64 = 30 * 24 * 3_600 * 1_000_000;
+pub(crate) const GRACE_MICROSECONDS: i64 = 30 * 24 * 3_600 * 1_000_000;
 
 /// All users, in the order they came; searched, sorted or sifted when that is asked for.
 #[utoipa::path(get, path = "/api/v1/users", operation_id = "list_users", tag = "users",

@@ -28,6 +28,7 @@ mod preview;
 mod projections;
 mod questions;
 mod roles;
+mod scim;
 mod searching;
 mod servers;
 mod setup;

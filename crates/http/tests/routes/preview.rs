@@ -214,6 +214,8 @@ async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
     let missing: Vec<_> = ACCESS_TABLE
         .iter()
         .filter(|row| row.writes && !ELSEWHERE.contains(&row.path))
+        // Providers ask for no previews, and a preview names a path below `/api/`.
+        .filter(|row| !row.path.starts_with("/scim/"))
         .map(|row| (row.method.to_owned(), row.path.trim_start_matches("/api/v1").to_owned()))
         .filter(|row| !seen.contains(row))
         .collect();

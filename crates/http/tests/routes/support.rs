@@ -162,7 +162,7 @@ impl Api {
 
     /// A request to a path below `/api/v1`, or to another root.
     pub(crate) fn call(&self, method: &str, path: &str) -> Call<'_> {
-        let rooted = ["/api", "/access", "/.well-known", "/healthz", "/readyz", "/metrics"]
+        let rooted = ["/api", "/access", "/.well-known", "/scim", "/healthz", "/readyz", "/metrics"]
             .iter()
             .any(|root| path.starts_with(root));
         let path = if rooted { path.to_owned() } else { format!("/api/v1{path}") };

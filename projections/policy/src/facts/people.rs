@@ -94,6 +94,7 @@ impl Policy {
             id: self.group_id(ix),
             slug: &facts.slug,
             name: &facts.name,
+            external_id: facts.external_id.as_ref(),
             changed_at: facts.changed_at,
             member_count: self.groups.members(ix).map_or(0, Sorted::len),
             position: Position(u64::from(ix.0)),

@@ -5,7 +5,9 @@ use crate::{
     ix::{GroupIx, UserIx},
     state::users::GroupFacts,
 };
-use charter_events::{GroupCreated, GroupDeleted, GroupMemberAdded, GroupMemberRemoved, GroupRenamed};
+use charter_events::{
+    GroupCreated, GroupDeleted, GroupExternalIdChanged, GroupMemberAdded, GroupMemberRemoved, GroupRenamed,
+};
 
 impl Fold<'_> {
     pub(super) fn group_created(&mut self, e: &GroupCreated) -> Folded {
@@ -20,6 +22,7 @@ impl Fold<'_> {
         groups.push(Some(GroupFacts {
             slug: e.slug.clone(),
             name: e.name.clone(),
+            external_id: None,
             changed_at: self.meta.offset,
         }));
         Ok(())
@@ -30,6 +33,15 @@ impl Fold<'_> {
         self.touch_group(ix);
         if let Some(Some(facts)) = self.policy.groups.facts.get_mut(ix.at()) {
             facts.name = e.name.clone();
+        }
+        Ok(())
+    }
+
+    pub(super) fn group_external_id_changed(&mut self, e: &GroupExternalIdChanged) -> Folded {
+        let ix = self.group(e.group)?;
+        self.touch_group(ix);
+        if let Some(Some(facts)) = self.policy.groups.facts.get_mut(ix.at()) {
+            facts.external_id = e.external_id.clone();
         }
         Ok(())
     }

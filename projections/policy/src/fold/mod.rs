@@ -63,6 +63,7 @@ impl Fold<'_> {
             Event::RoleDeleted(e) => self.role_deleted(e),
             Event::GroupCreated(e) => self.group_created(e),
             Event::GroupRenamed(e) => self.group_renamed(e),
+            Event::GroupExternalIdChanged(e) => self.group_external_id_changed(e),
             Event::GroupMemberAdded(e) => self.group_member_added(e),
             Event::GroupMemberRemoved(e) => self.group_member_removed(e),
             Event::GroupDeleted(e) => self.group_deleted(e),

@@ -142,9 +142,10 @@ fn groups(policy: &mut Policy, records: Vec<(u128, Option<GroupRecord>)>) -> Rea
             continue;
         };
         policy.groups.slugs.insert(record.slug.clone(), ix);
-        let facts = GroupFacts { slug: record.slug, name: record.name, changed_at: record.changed_at };
+        let GroupRecord { slug, name, external_id, changed_at, members } = record;
+        let facts = GroupFacts { slug, name, external_id, changed_at };
         policy.groups.push(Some(facts));
-        for user in record.members {
+        for user in members {
             if policy.users.get(user).is_none() || !policy.set_membership(ix, user, true) {
                 return Err(NOWHERE);
             }

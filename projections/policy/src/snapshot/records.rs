@@ -128,6 +128,7 @@ impl ProfileRecord {
 pub(super) struct GroupRecord {
     pub(super) slug: Slug,
     pub(super) name: DisplayName,
+    pub(super) external_id: Option<ExternalId>,
     pub(super) changed_at: Offset,
     pub(super) members: Vec<UserIx>,
 }

@@ -109,6 +109,7 @@ fn group(policy: &Policy, ix: GroupIx) -> Option<GroupRecord> {
     policy.groups.get(ix).map(|facts| GroupRecord {
         slug: facts.slug.clone(),
         name: facts.name.clone(),
+        external_id: facts.external_id.clone(),
         changed_at: facts.changed_at,
         members: policy.groups.members(ix).into_iter().flat_map(Sorted::iter).collect(),
     })

@@ -8,7 +8,7 @@ use crate::{
     pages::Paged,
     sorted::Sorted,
 };
-use charter_events::{DisplayName, NameTag, Offset, SealedProfile, Slug, Timestamp, UserKind};
+use charter_events::{DisplayName, ExternalId, NameTag, Offset, SealedProfile, Slug, Timestamp, UserKind};
 use imbl::OrdMap;
 use smallvec::SmallVec;
 
@@ -93,6 +93,7 @@ impl Users {
 pub(crate) struct GroupFacts {
     pub(crate) slug: Slug,
     pub(crate) name: DisplayName,
+    pub(crate) external_id: Option<ExternalId>,
     pub(crate) changed_at: Offset,
 }
 

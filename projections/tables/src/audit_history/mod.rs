@@ -64,6 +64,7 @@ fn told<'a>(entry: Entry<'a>, event: &Event) -> Result<Entry<'a>, Poison> {
         Event::RoleDeleted(e) => entry.role_deleted(e.role)?,
         Event::GroupCreated(e) => entry.group_created(e),
         Event::GroupRenamed(e) => entry.group_renamed(e)?,
+        Event::GroupExternalIdChanged(e) => entry.group_external_id(e)?,
         Event::GroupMemberAdded(e) => entry.group(e.group).user(e.user),
         Event::GroupMemberRemoved(e) => entry.group(e.group).user(e.user),
         Event::GroupDeleted(e) => entry.group_deleted(e.group)?,

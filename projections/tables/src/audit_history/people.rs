@@ -6,9 +6,9 @@ use crate::{
     words::{self, missing},
 };
 use charter_events::{
-    CredentialPasswordChanged, CredentialTokenIssued, CredentialTokenRevoked, GroupCreated, GroupId,
-    GroupRenamed, Pattern, ProfileField, UserDeletionScheduled, UserId, UserInvited, UserProfileChanged,
-    UserRegistered,
+    CredentialPasswordChanged, CredentialTokenIssued, CredentialTokenRevoked, ExternalId, GroupCreated,
+    GroupExternalIdChanged, GroupId, GroupRenamed, Pattern, ProfileField, UserDeletionScheduled, UserId,
+    UserInvited, UserProfileChanged, UserRegistered,
 };
 use charter_policy::{UserStatus, UserView};
 
@@ -88,6 +88,14 @@ impl<'a> Entry<'a> {
         let view = self.before.group(e.group).ok_or_else(|| missing("group", e.group))?;
         let name = e.name.as_str();
         Ok(self.group(e.group).was("name", view.name.as_str()).is("name", name).word(name))
+    }
+
+    pub(super) fn group_external_id(self, e: &GroupExternalIdChanged) -> Result<Self, Poison> {
+        let view = self.before.group(e.group).ok_or_else(|| missing("group", e.group))?;
+        let (old, new) = (view.external_id, e.external_id.as_ref());
+        let entry = self.group(e.group).maybe_was("external_id", old.map(ExternalId::as_str));
+        let entry = entry.maybe_is("external_id", new.map(ExternalId::as_str));
+        Ok(new.into_iter().fold(entry, |entry, id| entry.word(id.as_str())))
     }
 
     pub(super) fn group_deleted(self, id: GroupId) -> Result<Self, Poison> {

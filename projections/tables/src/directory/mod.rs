@@ -39,6 +39,7 @@ impl Projection for Directory {
             Event::RoleDeleted(e) => rows.role_deleted(e.role),
             Event::GroupCreated(e) => rows.group_created(e),
             Event::GroupRenamed(e) => rows.group_renamed(e),
+            Event::GroupExternalIdChanged(e) => rows.group_touched(e.group, None, |count| count),
             Event::GroupMemberAdded(e) => rows.member_added(e),
             Event::GroupMemberRemoved(e) => rows.member_removed(e),
             Event::GroupDeleted(e) => rows.group_deleted(e.group),

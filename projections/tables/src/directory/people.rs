@@ -155,7 +155,7 @@ impl Rows<'_> {
     }
 
     /// The row as it was, under this name or its own, with so many members.
-    fn group_touched(
+    pub(super) fn group_touched(
         &mut self,
         id: GroupId,
         name: Option<&str>,

@@ -61,6 +61,7 @@ fn a_change_says_what_was_before_and_what_is_after() {
             json!({"added": ["mc.server.read"]}),
         ),
         ("group.renamed", json!({"name": "crew"}), json!({"name": "The Crew"})),
+        ("group.external_id_changed", Json::Null, json!({"external_id": "crew-7"})),
         (
             "object.renamed",
             json!({"name": "survival", "external_id": "survival"}),

@@ -55,6 +55,7 @@ fn things(begun: History) -> History {
     begun
         .group("crew", ["tom"])
         .event(GroupRenamed { group: ids::group("crew"), name: ids::shown("The Crew") })
+        .event(GroupExternalIdChanged { group: ids::group("crew"), external_id: "crew-7".parse().ok() })
         .role("runner", "both", ["mc.server.start"])
         .event(RoleRenamed { role: ids::role("runner"), name: ids::shown("Runs Servers") })
         .role_changed("runner", &["mc.server.read"], &["mc.server.start"])
@@ -191,6 +192,7 @@ fn an_event_about_something_that_is_not_there_is_poison_not_a_row() {
         ("audit_history", GrantEnded { grant: ids::grant("none"), by: EndedBy::User(user) }.into()),
         ("audit_history", CredentialTokenRevoked { token: ids::token("none") }.into()),
         ("audit_history", GroupRenamed { group, name: ids::shown("None") }.into()),
+        ("audit_history", GroupExternalIdChanged { group, external_id: None }.into()),
     ];
     for (name, event) in cases {
         let projection = PROJECTIONS.iter().find(|projection| projection.spec().name == name).unwrap();
