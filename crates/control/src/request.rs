@@ -74,6 +74,16 @@ pub enum Unchanged {
         /// When his sessions had last ended.
         sessions_ended_at: Option<Offset>,
     },
+    /// A link that was sent to a user: it is dead once his sessions have ended since, and says nothing of names that
+    /// are not his any more.
+    Link {
+        /// The user.
+        user: UserId,
+        /// When his sessions had last ended.
+        sessions_ended_at: Option<Offset>,
+        /// His names as they were read; not asked for when absent.
+        sealed: Option<Sealed>,
+    },
 }
 
 impl Unchanged {
@@ -86,6 +96,10 @@ impl Unchanged {
             Self::Password { user, sessions_ended_at } => {
                 policy.user(*user).is_some_and(|user| user.sessions_ended_at == *sessions_ended_at)
             }
+            Self::Link { user, sessions_ended_at, sealed } => policy.user(*user).is_some_and(|user| {
+                user.sessions_ended_at == *sessions_ended_at
+                    && sealed.as_ref().is_none_or(|seen| user.profile.is_some_and(|now| now.sealed == *seen))
+            }),
         }
     }
 }
