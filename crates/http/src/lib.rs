@@ -43,6 +43,9 @@ pub struct HttpConfig {
     pub streams_at_once_max: usize,
     /// A live stream on which nothing happens says so this often; so often, too, its reader is judged again.
     pub heartbeat_every: Duration,
+    /// Where people reach this installation. From nowhere else a browser's session may change anything; where it begins
+    /// with `https`, such a session is sent by TLS alone. Without it, the host that is asked counts.
+    pub public_url: Option<String>,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
 }
@@ -54,6 +57,7 @@ impl Default for HttpConfig {
             requests_at_once_max: 1_024,
             streams_at_once_max: 256,
             heartbeat_every: Duration::from_secs(15),
+            public_url: None,
             metrics: None,
         }
     }
