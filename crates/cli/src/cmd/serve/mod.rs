@@ -3,6 +3,7 @@
 
 mod banner;
 mod logs;
+mod mail;
 mod stream;
 
 use super::{
@@ -25,6 +26,7 @@ use charter_events::{DisplayName, Offset};
 use charter_http::HttpConfig;
 use charter_store::Lease;
 use logs::{LogFormat, metrics, start_logs};
+use mail::MailArgs;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
@@ -53,6 +55,9 @@ pub(crate) struct Args {
     /// Where backups go
     #[command(flatten)]
     backups: FolderArgs,
+    /// How people are written to
+    #[command(flatten)]
+    mail: MailArgs,
     /// Where to listen: a loopback address and a port; port 0 takes any free one
     #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
     listen: SocketAddr,
@@ -74,6 +79,7 @@ pub(crate) struct Args {
 /// Serves until told to end.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     refuse_other_machines(args.listen)?;
+    args.mail.check()?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     start_logs(args.log_format, &args.log)?;
@@ -100,7 +106,7 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     let address = listener.local_addr().doing("read the address")?;
     let measured = metrics()?;
     let others = opened.store.live_servers(now()).await.map_err(|error| opening(&error))?;
-    let started = Control::start(opened.store.clone(), config(app, args, place)).await;
+    let started = Control::start(opened.store.clone(), config(app, args, place)?).await;
     let started = started.map_err(|error| not_started(&error))?;
     let control = started.control.clone();
     args.backups.warn_of_forgotten_keys(place, control.log_id());
@@ -114,7 +120,8 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     // Before it says that it is there: whoever waits for that may end it at once.
     let end = told_to_end()?;
     app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
-    let config = HttpConfig { metrics: Some(measured), ..HttpConfig::default() };
+    let public_url = args.mail.public_url()?;
+    let config = HttpConfig { metrics: Some(measured), public_url, ..HttpConfig::default() };
     let router = charter_http::router(control.clone(), config);
     let served = charter_http::serve(listener, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
@@ -136,15 +143,17 @@ fn refuse_other_machines(listen: SocketAddr) -> Outcome<()> {
     .hint("listen on 127.0.0.1 and put a reverse proxy that speaks TLS in front of it"))
 }
 
-fn config(app: &App, args: &Args, place: &Place) -> Config {
-    Config {
+fn config(app: &App, args: &Args, place: &Place) -> Outcome<Config> {
+    Ok(Config {
         installation_name: args.installation_name.clone(),
         progress: Some(progress(app)),
         follow_every: place.is_shared().then_some(FOLLOW_EVERY),
         stale_decisions: Duration::from_secs(args.stale_decisions),
         backups: args.backups.folder(place).map(|folder| Arc::new(Kept(folder)) as Arc<dyn Backups>),
+        mailer: args.mail.mailer()?,
+        public_url: args.mail.public_url()?,
         ..Config::default()
-    }
+    })
 }
 
 async fn published(bus: Option<Connected>, control: &Control) -> Outcome<Option<Publishing>> {
