@@ -31,6 +31,22 @@ const POSTGRES_1: Written = Written {
     state_digest: "01e464010f950243d92375cef31a63ba810466383466c294ff7055da445ad5ed",
 };
 
+/// The same of the last builds before links were kept among sessions and tokens.
+const SQLITE_2: Written = Written {
+    folder: "sqlite-2",
+    head: 117,
+    head_hash: "e0a28183daf4f43436707b206a5235b607a63d6fe184a7607d9bec83dace345e",
+    state_digest: "e90a37072a7e4bccda7557c54160b1c317134a184c2906262dc257353ede5ed6",
+};
+
+/// And of PostgreSQL.
+const POSTGRES_2: Written = Written {
+    folder: "postgres-2",
+    head: 117,
+    head_hash: "5a4c27f3017694b2c13d970737d10b28866e86a72818985037cd545888a1fa2f",
+    state_digest: "74191a4dfd550a20c5c04e4c813d4437b74d51545674b8c31c49df625eb38bc6",
+};
+
 impl Written {
     fn path(&self, file: &str) -> PathBuf {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(self.folder).join(file)
@@ -108,25 +124,29 @@ async fn can_be_used(installation: &Installation, written: &Written) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_data_folder_of_the_first_schema_opens_and_goes_on() {
-    let installation = data_folder(&SQLITE_1);
+async fn a_data_folder_of_each_earlier_schema_opens_and_goes_on() {
+    for written in [&SQLITE_1, &SQLITE_2] {
+        let installation = data_folder(written);
 
-    is_what_was_written(&installation, &SQLITE_1);
-    installation.run_well(&["migrate"]).unwrap();
+        is_what_was_written(&installation, written);
+        installation.run_well(&["migrate"]).unwrap();
 
-    is_what_was_written(&installation, &SQLITE_1);
-    has_its_answers(&installation);
-    can_be_used(&installation, &SQLITE_1).await;
+        is_what_was_written(&installation, written);
+        has_its_answers(&installation);
+        can_be_used(&installation, written).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_of_the_first_schema_opens_and_goes_on() {
-    let installation = database(&POSTGRES_1);
+async fn a_database_of_each_earlier_schema_opens_and_goes_on() {
+    for written in [&POSTGRES_1, &POSTGRES_2] {
+        let installation = database(written);
 
-    // Its roles are those of this cluster: the owner says who serves it.
-    installation.run_well(&["migrate"]).unwrap();
+        // Its roles are those of this cluster: the owner says who serves it.
+        installation.run_well(&["migrate"]).unwrap();
 
-    is_what_was_written(&installation, &POSTGRES_1);
-    has_its_answers(&installation);
-    can_be_used(&installation, &POSTGRES_1).await;
+        is_what_was_written(&installation, written);
+        has_its_answers(&installation);
+        can_be_used(&installation, written).await;
+    }
 }

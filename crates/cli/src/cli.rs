@@ -40,6 +40,13 @@ pub(crate) enum Verb {
     Whoami,
     /// Change your password
     Password(cmd::login::Password),
+    /// Have a link sent for a password you have forgotten
+    ForgotPassword(cmd::invitation::Forgot),
+    /// Choose another password, with the link you were sent
+    ResetPassword(cmd::invitation::WithLink),
+    /// Invitations: accounts that wait for their people
+    #[command(subcommand)]
+    Invitation(cmd::invitation::Verb),
     /// Servers and sign-ins this machine knows
     #[command(subcommand)]
     Context(cmd::context::Verb),
@@ -143,6 +150,7 @@ impl Verb {
                 | Self::Session(_)
                 | Self::Undo(_)
                 | Self::Password(_)
+                | Self::Invitation(_)
         )
     }
 }
@@ -173,6 +181,9 @@ async fn dispatch(app: &App, verb: Verb) -> Outcome {
         Verb::Logout => cmd::login::logout(app).await,
         Verb::Whoami => cmd::login::whoami(app).await,
         Verb::Password(args) => cmd::login::password(app, args).await,
+        Verb::ForgotPassword(args) => cmd::invitation::forgot(app, args).await,
+        Verb::ResetPassword(args) => cmd::invitation::reset(app, args).await,
+        Verb::Invitation(verb) => cmd::invitation::run(app, verb).await,
         Verb::Context(verb) => cmd::context::run(app, verb),
         Verb::Check(args) => cmd::ask::check(app, args).await,
         Verb::Why(args) => cmd::ask::why(app, args).await,

@@ -259,6 +259,8 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
     let text = |member: &str| problem.get(member).and_then(Value::as_str);
     let code = text("code");
     let exit = match status {
+        // Whoever takes a link is not signed in, and need not be.
+        StatusCode::UNAUTHORIZED if code == Some("invalid_link") => Exit::Error,
         StatusCode::UNAUTHORIZED => Exit::NotAuthenticated,
         StatusCode::FORBIDDEN => Exit::Denied,
         StatusCode::CONFLICT | StatusCode::PRECONDITION_FAILED | StatusCode::PRECONDITION_REQUIRED => {
@@ -295,6 +297,7 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
         }
     }
     match (status, code) {
+        (StatusCode::UNAUTHORIZED, Some("invalid_link")) => failure.hint("ask for a new one"),
         (StatusCode::UNAUTHORIZED, _) => failure.hint("`charter login` signs you in"),
         (StatusCode::PRECONDITION_FAILED, _) => {
             failure.hint("somebody changed it meanwhile: look again, then repeat")

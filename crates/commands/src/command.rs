@@ -78,6 +78,8 @@ commands! {
     "user.register" RegisterUser;
     "user.invite" InviteUser;
     "user.accept_invitation" AcceptInvitation;
+    "user.renew_invitation" RenewInvitation;
+    "user.withdraw_invitation" WithdrawInvitation;
     "user.edit" EditUser;
     "user.suspend" SuspendUser;
     "user.reactivate" ReactivateUser;

@@ -1,6 +1,9 @@
 //! What can be set about a running control plane. Every bound has its unit in its name.
 
-use crate::clock::{Clock, SystemClock};
+use crate::{
+    clock::{Clock, SystemClock},
+    mail::Mailer,
+};
 use charter_commands::Limits;
 use charter_events::{DisplayName, Offset};
 use charter_tables::{PROJECTIONS, Projection};
@@ -120,6 +123,16 @@ pub struct Config {
     pub session_length: Duration,
     /// Bounds on guessing passwords.
     pub sign_in: SignInLimits,
+    /// The way to a mail server; none: links are shown to whoever asks for them.
+    pub mailer: Option<Arc<dyn Mailer>>,
+    /// The pause before a letter is tried again; each further one is longer.
+    pub mail_pause: Duration,
+    /// Where people reach this installation: what links begin with.
+    pub public_url: Option<String>,
+    /// How long an invitation waits.
+    pub invitation_length: Duration,
+    /// How long a link for a forgotten password works.
+    pub reset_length: Duration,
     /// Where backups go; none can be taken when absent.
     pub backups: Option<Arc<dyn crate::backup::Backups>>,
     /// Whether a setup code is made while there never was an administrator.
@@ -166,6 +179,11 @@ impl Default for Config {
             sign_every: Duration::from_secs(1),
             session_length: Duration::from_secs(12 * 3_600),
             sign_in: SignInLimits::default(),
+            mailer: None,
+            mail_pause: Duration::from_secs(2),
+            public_url: None,
+            invitation_length: Duration::from_secs(7 * 24 * 3_600),
+            reset_length: Duration::from_secs(3_600),
             backups: None,
             make_setup_code: true,
             #[cfg(test)]

@@ -99,6 +99,15 @@ pub enum IdentityError {
         /// When to try again.
         retry_after_seconds: u64,
     },
+    /// A link is unknown, used, expired, replaced or withdrawn; which of them is not said (401).
+    #[error("the link does not work, or no longer")]
+    InvalidLink,
+    /// The installation sends no mail (409).
+    #[error("this installation sends no mail: an administrator can set another password for you")]
+    NoMail,
+    /// As many letters are under way as may be (503).
+    #[error("too many letters are being sent")]
+    TooManyLetters,
 }
 
 impl IdentityError {
@@ -109,6 +118,9 @@ impl IdentityError {
             Self::Invalid { code, .. } => code,
             Self::Wrong { .. } => "wrong_secret",
             Self::TooManyAttempts { .. } => "too_many_attempts",
+            Self::InvalidLink => "invalid_link",
+            Self::NoMail => "no_mail",
+            Self::TooManyLetters => "overloaded",
         }
     }
 }

@@ -19,7 +19,9 @@ mod following;
 mod health;
 mod identity;
 mod leases;
+mod letters;
 mod load;
+mod mail;
 mod name_index;
 mod operations;
 mod past;
@@ -55,11 +57,13 @@ pub use diff::{DIFF_STEPS_MAX, DiffError, Judged};
 pub use error::{CommandError, IdentityError, StartError, VersionNotReached};
 pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
-    AccountChange, AuthError, Authenticated, Credential, GroupChange, IssuedToken, Liveness, MemberChange,
-    NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN, ProfilePatch, Recovered,
-    RecoveryOf, SESSION_PREFIX, SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
+    Acceptance, AccountChange, AuthError, Authenticated, Credential, GroupChange, INVITATION_PREFIX, Invited,
+    IssuedToken, Link, Liveness, MemberChange, NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX,
+    PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo,
+    SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
 };
 pub use load::{Folded, LoadError, fold_log};
+pub use mail::{Letter, MailError, Mailer};
 pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use past::{AsOfError, Past};

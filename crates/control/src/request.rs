@@ -88,6 +88,16 @@ pub enum Unchanged {
         /// The last event that had changed it.
         changed_at: Offset,
     },
+    /// A link that was sent to a user: it is dead once his sessions have ended since, and says nothing of names that
+    /// are not his any more.
+    Link {
+        /// The user.
+        user: UserId,
+        /// When his sessions had last ended.
+        sessions_ended_at: Option<Offset>,
+        /// His names as they were read; not asked for when absent.
+        sealed: Option<Sealed>,
+    },
 }
 
 impl Unchanged {
@@ -106,6 +116,10 @@ impl Unchanged {
             Self::Group { group, changed_at } => {
                 policy.group(*group).is_some_and(|group| group.changed_at == *changed_at)
             }
+            Self::Link { user, sessions_ended_at, sealed } => policy.user(*user).is_some_and(|user| {
+                user.sessions_ended_at == *sessions_ended_at
+                    && sealed.as_ref().is_none_or(|seen| user.profile.is_some_and(|now| now.sealed == *seen))
+            }),
         }
     }
 }

@@ -146,9 +146,9 @@ access_table! {
     read   GET    "/api/v1/user/me/sessions", SelfOnly, [], me::sessions;
     write  DELETE "/api/v1/user/me/sessions", SelfOnly, [], me::end_sessions;
     write  DELETE "/api/v1/user/me/sessions/{id}", SelfOnly, [], me::end_session;
-    read   GET    "/api/v1/user/me/tokens", SelfOnly, [], me::tokens;
-    write  POST   "/api/v1/user/me/tokens", SelfOnly, [], me::issue_token;
-    write  DELETE "/api/v1/user/me/tokens/{id}", SelfOnly, [], me::revoke_token;
+    read   GET    "/api/v1/user/me/tokens", SelfOnly, [], tokens::own;
+    write  POST   "/api/v1/user/me/tokens", SelfOnly, [], tokens::issue_own;
+    write  DELETE "/api/v1/user/me/tokens/{id}", SelfOnly, [], tokens::revoke_own;
 
     read   GET    "/api/v1/users", Key("core.user.read"),
            ["limit", "cursor", "q", "sort", "kind", "status"], users::list;
@@ -160,6 +160,16 @@ access_table! {
     write  POST   "/api/v1/users/{id}/schedule-deletion", Key("core.user.delete"), [], users::schedule_deletion;
     write  POST   "/api/v1/users/{id}/restore", Key("core.user.delete"), [], users::restore;
     write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
+    read   GET    "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::of_user;
+    write  POST   "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::issue_for;
+    write  DELETE "/api/v1/users/{id}/tokens/{token}", Key("core.user.edit"), [], tokens::revoke_of;
+
+    write  POST   "/api/v1/invitations", Key("core.user.create"), [], invitations::invite;
+    read   POST   "/api/v1/invitations/accept", Public, [], invitations::accept;
+    write  POST   "/api/v1/invitations/{id}/resend", Key("core.user.create"), [], invitations::resend;
+    write  DELETE "/api/v1/invitations/{id}", Key("core.user.delete"), [], invitations::withdraw;
+    read   POST   "/api/v1/password/forgotten", Public, [], invitations::forgotten;
+    read   POST   "/api/v1/password/reset", Public, [], invitations::reset;
 
     read   GET    "/api/v1/permissions", Key("core.permission.read"),
            ["limit", "cursor", "shape", "namespace", "object_type", "scope"], permissions::list;

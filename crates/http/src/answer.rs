@@ -21,12 +21,13 @@ pub(crate) struct Answer<T> {
     version: Offset,
     etag: Option<Offset>,
     location: Option<String>,
+    cookie: Option<HeaderValue>,
 }
 
 impl<T> Answer<T> {
     /// 200.
     pub(crate) const fn ok(version: Offset, body: T) -> Self {
-        Self { status: StatusCode::OK, body: Some(body), version, etag: None, location: None }
+        Self { status: StatusCode::OK, body: Some(body), version, etag: None, location: None, cookie: None }
     }
 
     /// 201, and where the new thing is.
@@ -37,6 +38,12 @@ impl<T> Answer<T> {
     /// 202, and where it is told how it comes along.
     pub(crate) fn accepted(version: Offset, location: String, body: T) -> Self {
         Self { status: StatusCode::ACCEPTED, location: Some(location), ..Self::ok(version, body) }
+    }
+
+    /// With what a browser is to keep, or to forget.
+    #[must_use]
+    pub(crate) fn cookie(self, cookie: Option<HeaderValue>) -> Self {
+        Self { cookie, ..self }
     }
 
     /// With the version of the thing shown, which `If-Match` takes.
@@ -50,7 +57,7 @@ impl<T> Answer<T> {
 impl Answer<()> {
     /// 204.
     pub(crate) const fn done(version: Offset) -> Self {
-        Self { status: StatusCode::NO_CONTENT, body: None, version, etag: None, location: None }
+        Self { status: StatusCode::NO_CONTENT, body: None, version, etag: None, location: None, cookie: None }
     }
 }
 
@@ -72,6 +79,9 @@ impl<T: Serialize> IntoResponse for Answer<T> {
             && let Ok(value) = HeaderValue::from_str(&format!("\"{version}\""))
         {
             headers.insert(header::ETAG, value);
+        }
+        if let Some(cookie) = self.cookie {
+            headers.insert(header::SET_COOKIE, cookie);
         }
         if let Some(value) = self.location.and_then(|path| HeaderValue::from_str(&path).ok()) {
             headers.insert(header::LOCATION, value);

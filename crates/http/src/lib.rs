@@ -48,7 +48,9 @@ pub struct HttpConfig {
     pub heartbeat_every: Duration,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
-    /// How the server is called from outside, where it tells where things are; without, as the request calls it.
+    /// How the server is called from outside, where it tells where things are; without, as the request calls it. From
+    /// nowhere else a browser's session may change anything; where it begins with `https`, such a session is sent by TLS
+    /// alone.
     pub public_url: Option<PublicUrl>,
     /// What users are called besides `user` by those who ask in the words of AuthZEN.
     pub subject_types: Vec<SubjectType>,

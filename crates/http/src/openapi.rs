@@ -15,12 +15,13 @@ use utoipa::{
         header::HeaderBuilder,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         schema::{ObjectBuilder, Schema, SchemaType, Type},
-        security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+        security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
         tag::Tag,
     },
 };
 
 const SCHEME: &str = "bearer";
+const COOKIE: &str = "cookie";
 const PROBLEM: &str = "Problem";
 const SCIM_ERROR: &str = "ScimError";
 
@@ -39,6 +40,9 @@ pub(crate) fn head() -> Document {
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("The secret of a session (`chs_…`) or of an API token (`cht_…`)."))
         .build();
+    let about = "A browser's session, from a page of this installation alone; whatever changes something comes with the \
+                 header `X-Charter-Request`. Without TLS the cookie is called `charter`.";
+    let cookie = ApiKey::Cookie(ApiKeyValue::with_description("__Host-charter", about));
     let problem = ResponseBuilder::new()
         .description("Why the request was not answered")
         .content(
@@ -55,6 +59,7 @@ pub(crate) fn head() -> Document {
         .build();
     let components = ComponentsBuilder::new()
         .security_scheme(SCHEME, SecurityScheme::Http(bearer))
+        .security_scheme(COOKIE, SecurityScheme::ApiKey(cookie))
         .schema(ProblemBody::name(), ProblemBody::schema())
         .schema(EventReason::name(), EventReason::schema())
         .response(PROBLEM, problem)
@@ -160,7 +165,7 @@ fn dated(answer: &mut Response) {
 }
 
 fn bearer() -> Vec<SecurityRequirement> {
-    vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]
+    [SCHEME, COOKIE].map(|scheme| SecurityRequirement::new(scheme, Vec::<String>::new())).into()
 }
 
 fn header(name: &str, about: &str, required: bool) -> RefOr<Parameter> {

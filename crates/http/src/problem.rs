@@ -142,6 +142,11 @@ impl Problem {
         .with(header::WWW_AUTHENTICATE, "Bearer realm=\"charter\", error=\"invalid_token\"")
     }
 
+    /// A browser sent its cookie, and it may be another site that made it.
+    pub(crate) fn cross_site(detail: &'static str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "cross_site", detail)
+    }
+
     /// The caller lacks a key.
     pub(crate) fn forbidden(key: &str) -> Self {
         let mut problem =
@@ -316,6 +321,13 @@ impl From<IdentityError> for Problem {
                 Self::new(StatusCode::FORBIDDEN, "wrong_secret", shown).of(member)
             }
             IdentityError::TooManyAttempts { retry_after_seconds } => Self::too_many(retry_after_seconds),
+            IdentityError::InvalidLink => Self::new(StatusCode::UNAUTHORIZED, "invalid_link", shown)
+                .of("secret")
+                .with(header::WWW_AUTHENTICATE, "Bearer realm=\"charter\""),
+            IdentityError::NoMail => Self::new(StatusCode::CONFLICT, "no_mail", shown),
+            IdentityError::TooManyLetters => {
+                Self::overloaded("overloaded", "too many letters are being sent")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::statement::{Statement, integer};
 use charter_events::{Timestamp, UserId};
-use charter_store::{CredentialKind, CredentialRef, CredentialRow, SecretHash, SecretWrite, StoreError};
+use charter_store::{CredentialRef, CredentialRow, SecretHash, SecretWrite, StoreError};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -26,13 +26,6 @@ const CLEAR_SETUP_CODE: &str = "DELETE FROM log.setup_code";
 const PUT_INSTALLATION_KEYS: &str = "UPDATE log.installation_secrets \
     SET value = CASE WHEN name = 'tag_key' THEN $1 ELSE $2 END WHERE name IN ('tag_key', 'cursor_key')";
 const PUT_SIGNING_KEY: &str = "UPDATE log.signing_key SET key = $1";
-
-pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
-    match kind {
-        CredentialKind::Session => "session",
-        CredentialKind::Token => "token",
-    }
-}
 
 /// The statements that make changes, in order. Uses that follow each other become one statement: there are many.
 pub(crate) fn statements(
@@ -71,7 +64,7 @@ fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
         SecretWrite::RemoveCredential(CredentialRef::Id(id)) => Statement::new(REMOVE_BY_ID).with(*id),
         SecretWrite::RemoveCredentialsOf { user, kind: None } => of(REMOVE_OF_USER, user),
         SecretWrite::RemoveCredentialsOf { user, kind: Some(kind) } => {
-            of(REMOVE_OF_KIND, user)?.with(kind_text(*kind))
+            of(REMOVE_OF_KIND, user)?.with(kind.as_str())
         }
         SecretWrite::TouchCredential { .. } => touch(std::slice::from_ref(write)),
         SecretWrite::PutSetupCode { hash } => Statement::new(PUT_SETUP_CODE).with(hash.expose().as_slice()),
@@ -86,7 +79,7 @@ fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
 fn put(hash: &SecretHash, row: &CredentialRow) -> Result<Statement, StoreError> {
     Statement::new(PUT_CREDENTIAL)
         .with(hash.expose().as_slice())?
-        .with(kind_text(row.kind))?
+        .with(row.kind.as_str())?
         .with(row.id)?
         .with(row.user.as_uuid())?
         .with(row.created_at.as_micros())?

@@ -13,6 +13,7 @@ use uuid::Uuid;
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/postgres/0001_log.sql"),
     include_str!("../../../migrations/postgres/0002_signing_key.sql"),
+    include_str!("../../../migrations/postgres/0003_links.sql"),
 ];
 
 /// The schemas the owner makes: the log with all beside it, and the one for tables made from it.

@@ -86,7 +86,7 @@ impl SecretStore for PostgresStore {
                            ORDER BY created_at DESC, id DESC LIMIT $3";
         let statement = Statement::new(SQL)
             .with(user.as_uuid())?
-            .with(credentials::kind_text(kind))?
+            .with(kind.as_str())?
             .with(statement::limit(SESSIONS_LISTED_MAX))?;
         self.secret_rows("listing credentials", statement).await?.iter().map(credential).collect()
     }
@@ -137,11 +137,7 @@ pub(crate) fn credential(row: &PgRow) -> Result<CredentialRow, StoreError> {
     };
     let read = || {
         Some(CredentialRow {
-            kind: match row.try_get("kind").ok()? {
-                "session" => CredentialKind::Session,
-                "token" => CredentialKind::Token,
-                _ => return None,
-            },
+            kind: CredentialKind::of(row.try_get("kind").ok()?)?,
             id: row.try_get("id").ok()?,
             user: UserId::new(row.try_get("user_id").ok()?),
             created_at: moment("created_at")??,

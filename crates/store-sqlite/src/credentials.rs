@@ -1,7 +1,7 @@
 //! Changes of secrets as statements.
 
 use crate::insert::{Statement, integer};
-use charter_store::{CredentialKind, CredentialRef, CredentialRow, SecretHash, SecretWrite, StoreError};
+use charter_store::{CredentialRef, CredentialRow, SecretHash, SecretWrite, StoreError};
 
 const PUT_USER_KEY: &str = "INSERT INTO user_keys (user_id, key) VALUES (?, ?)";
 const DESTROY_USER_KEY: &str = "DELETE FROM user_keys WHERE user_id = ?";
@@ -25,13 +25,6 @@ const PUT_SIGNING_KEY: &str =
     "UPDATE signing_key SET key = CASE WHEN EXISTS (SELECT 1 FROM user_keys) THEN NULL ELSE ?1 END";
 const CLEAR_SETUP_CODE: &str = "DELETE FROM installation_secrets WHERE name = 'setup_code_hash'";
 
-pub(crate) const fn kind_text(kind: CredentialKind) -> &'static str {
-    match kind {
-        CredentialKind::Session => "session",
-        CredentialKind::Token => "token",
-    }
-}
-
 /// The statement that makes a change.
 pub(crate) fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
     let of =
@@ -50,7 +43,7 @@ pub(crate) fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
         }
         SecretWrite::RemoveCredentialsOf { user, kind: None } => of(REMOVE_OF_USER, user),
         SecretWrite::RemoveCredentialsOf { user, kind: Some(kind) } => {
-            of(REMOVE_OF_KIND, user)?.with(kind_text(*kind))
+            of(REMOVE_OF_KIND, user)?.with(kind.as_str())
         }
         SecretWrite::TouchCredential { id, at } => {
             Statement::new(TOUCH).with(at.as_micros())?.with(id.as_bytes().as_slice())
@@ -67,7 +60,7 @@ pub(crate) fn statement(write: &SecretWrite) -> Result<Statement, StoreError> {
 fn put(hash: &SecretHash, row: &CredentialRow) -> Result<Statement, StoreError> {
     Statement::new(PUT_CREDENTIAL)
         .with(hash.expose().as_slice())?
-        .with(kind_text(row.kind))?
+        .with(row.kind.as_str())?
         .with(row.id.as_bytes().as_slice())?
         .with(row.user.as_uuid().as_bytes().as_slice())?
         .with(row.created_at.as_micros())?

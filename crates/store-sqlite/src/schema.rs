@@ -11,6 +11,7 @@ const APPLICATION_ID: i64 = 0x4348_5254;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../../migrations/sqlite/0001_log.sql"),
     include_str!("../../../migrations/sqlite/0002_signing_key.sql"),
+    include_str!("../../../migrations/sqlite/0003_links.sql"),
 ];
 
 /// The schema this build works with.
@@ -20,7 +21,8 @@ pub const KNOWN: i64 = MIGRATIONS.len() as i64;
 pub(crate) const READABLE: i64 = 1;
 
 /// Sets the version in the transaction of the migration. SQLite takes no parameter here.
-const SET_VERSION: &[&str] = &["PRAGMA user_version = 1", "PRAGMA user_version = 2"];
+const SET_VERSION: &[&str] =
+    &["PRAGMA user_version = 1", "PRAGMA user_version = 2", "PRAGMA user_version = 3"];
 
 /// Refuses a file that is somebody else's or newer than this build, and says which schema it has; 0 for an empty one.
 pub(crate) async fn check(connection: &mut SqliteConnection, place: &Place) -> Result<i64, StoreError> {

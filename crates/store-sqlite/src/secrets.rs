@@ -102,7 +102,7 @@ impl SecretStore for SqliteStore {
                            WHERE user_id = ? AND kind = ? ORDER BY created_at DESC, id DESC LIMIT ?";
         let rows = sqlx::query(SQL)
             .bind(user.as_uuid().as_bytes().as_slice())
-            .bind(credentials::kind_text(kind))
+            .bind(kind.as_str())
             .bind(i64::try_from(SESSIONS_LISTED_MAX).unwrap_or(i64::MAX))
             .fetch_all(&self.readers)
             .await
@@ -141,11 +141,7 @@ pub(crate) fn credential(row: &SqliteRow) -> Result<CredentialRow, StoreError> {
     };
     let read = || {
         Some(CredentialRow {
-            kind: match row.try_get("kind").ok()? {
-                "session" => CredentialKind::Session,
-                "token" => CredentialKind::Token,
-                _ => return None,
-            },
+            kind: CredentialKind::of(row.try_get("kind").ok()?)?,
             id: bytes("id")?,
             user: UserId::new(bytes("user_id")?),
             created_at: moment("created_at")??,

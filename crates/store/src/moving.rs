@@ -38,7 +38,7 @@ pub trait MoveStore: Send + Sync {
         Err(not_moved())
     }
 
-    /// Sessions and tokens.
+    /// Sessions, tokens and links.
     async fn credentials_after(
         &self,
         _after: Option<&SecretHash>,

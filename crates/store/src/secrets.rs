@@ -100,14 +100,38 @@ pub enum CredentialKind {
     Session,
     /// An API token. Its owner, expiry, mask and revocation are facts of the log.
     Token,
+    /// A link by which an invitation is accepted, once.
+    Invitation,
+    /// A link by which a forgotten password is replaced, once.
+    Reset,
 }
 
-/// A session or token as the store knows it; its secret is kept as a hash only.
+impl CredentialKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Session, Self::Token, Self::Invitation, Self::Reset];
+
+    /// As stores keep it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Token => "token",
+            Self::Invitation => "invitation",
+            Self::Reset => "reset",
+        }
+    }
+
+    /// The kind a store kept.
+    pub fn of(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A session, token or link as the store knows it; its secret is kept as a hash only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CredentialRow {
-    /// Session or token.
+    /// What the secret is for.
     pub kind: CredentialKind,
-    /// The session's or token's id.
+    /// Its id.
     pub id: Uuid,
     /// For whom it speaks.
     pub user: UserId,
@@ -157,20 +181,20 @@ pub enum SecretWrite {
         /// The user.
         user: UserId,
     },
-    /// A new session or token; neither its id nor its hash may be known yet.
+    /// A new session, token or link; neither its id nor its hash may be known yet.
     PutCredential {
         /// Hash of the secret.
         hash: SecretHash,
         /// What it is.
         row: CredentialRow,
     },
-    /// Removes one session or token. No-op when there is none.
+    /// Removes one session, token or link. No-op when there is none.
     RemoveCredential(CredentialRef),
-    /// Removes a user's sessions and tokens.
+    /// Removes a user's sessions, tokens and links.
     RemoveCredentialsOf {
         /// The user.
         user: UserId,
-        /// Only this kind; both when absent.
+        /// Only this kind; all when absent.
         kind: Option<CredentialKind>,
     },
     /// Notes a use; an earlier moment than the one noted changes nothing. No-op when there is no such credential.
@@ -239,13 +263,13 @@ pub trait SecretStore: Send + Sync {
     /// [`StoreError::Unavailable`], [`StoreError::Damaged`].
     async fn password(&self, user: UserId) -> Result<Option<PasswordHash>, StoreError>;
 
-    /// The session or token whose secret has this hash. Whether it is still live is not judged here.
+    /// The session, token or link whose secret has this hash. Whether it is still live is not judged here.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::Damaged`].
     async fn credential(&self, hash: &SecretHash) -> Result<Option<CredentialRow>, StoreError>;
 
-    /// A user's sessions or tokens, newest first, at most [`SESSIONS_LISTED_MAX`](crate::SESSIONS_LISTED_MAX).
+    /// A user's sessions, tokens or links, newest first, at most [`SESSIONS_LISTED_MAX`](crate::SESSIONS_LISTED_MAX).
     ///
     /// # Errors
     /// [`StoreError::Unavailable`], [`StoreError::Damaged`].
@@ -270,7 +294,7 @@ pub trait SecretStore: Send + Sync {
     /// [`StoreError::Unavailable`].
     async fn write_secrets(&self, writes: &[SecretWrite]) -> Result<(), StoreError>;
 
-    /// Removes sessions and tokens whose end lies before a moment, at most
+    /// Removes sessions, tokens and links whose end lies before a moment, at most
     /// [`FORGET_ROWS_MAX`](crate::FORGET_ROWS_MAX) a call, and says how many went.
     ///
     /// # Errors

@@ -119,6 +119,8 @@ pub(super) enum Row {
     },
     Session(Credential),
     Token(Credential),
+    Invitation(Credential),
+    Reset(Credential),
     Answer(Kept),
     /// The last one.
     End {
@@ -175,6 +177,8 @@ impl Row {
         match kind {
             CredentialKind::Session => Self::Session(row),
             CredentialKind::Token => Self::Token(row),
+            CredentialKind::Invitation => Self::Invitation(row),
+            CredentialKind::Reset => Self::Reset(row),
         }
     }
 
@@ -190,6 +194,8 @@ impl Row {
             Self::Password { user, hash } => SecretWrite::PutPassword { user, hash: PasswordHash::new(hash) },
             Self::Session(row) => row.written(CredentialKind::Session),
             Self::Token(row) => row.written(CredentialKind::Token),
+            Self::Invitation(row) => row.written(CredentialKind::Invitation),
+            Self::Reset(row) => row.written(CredentialKind::Reset),
             Self::Answer(kept) => return Written::Answer(kept.answer()),
             Self::End { rows } => return Written::End { rows },
         })

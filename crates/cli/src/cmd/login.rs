@@ -52,14 +52,16 @@ pub(crate) async fn login(app: &App, args: Args) -> Outcome {
 /// Signs in and writes the context.
 pub(super) async fn sign_in(app: &App, target: &Target, username: String, password: Secret) -> Outcome<()> {
     let client = Client::new(target.server.clone(), None, None)?;
-    let answer = client.post("/session", &SignInRequest { username: username.clone(), password }).await?;
+    let answer = client
+        .post("/session", &SignInRequest { username: username.clone(), password, cookie: false })
+        .await?;
     let started: SessionStarted = answer.read()?;
     let path = contexts::path()?;
     let mut all = contexts::Contexts::load(&path)?;
     let context = Context {
         server: target.server.clone(),
         username: Some(started.user.username.unwrap_or(username)),
-        secret: Some(started.secret),
+        secret: started.secret,
         expires_at: Some(started.expires_at.to_string()),
     };
     let who = context.username.clone().unwrap_or_default();

@@ -17,6 +17,7 @@ pub(crate) mod folder;
 pub(crate) mod follow;
 pub(crate) mod grant;
 pub(crate) mod group;
+pub(crate) mod invitation;
 pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod migrate;

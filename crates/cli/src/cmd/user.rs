@@ -2,6 +2,7 @@
 
 use super::{
     common::{Limit, Search, Then, Yes, list, moment},
+    invitation::{Invite, invite},
     shapes::USER,
 };
 use crate::{
@@ -57,6 +58,8 @@ pub(crate) enum Verb {
         #[command(flatten)]
         then: Then,
     },
+    /// Invite a person: the account waits until he takes the link and chooses a password
+    Invite(Invite),
     /// Create one whose account works at once
     Create(Create),
     /// Change names, address or kind
@@ -161,6 +164,7 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
             app.out.one(&USER, &client.get(&route(&["users", &user])?, &then.query()).await?.body)?
         }
         Verb::Create(args) => create(app, &client, args).await?,
+        Verb::Invite(args) => invite(app, &client, args).await?,
         Verb::Edit(args) => edit(app, &client, args).await?,
         Verb::Suspend { user } => act(app, &client, &user, ("suspend", "suspended")).await?,
         Verb::Reactivate { user } => act(app, &client, &user, ("reactivate", "reactivated")).await?,

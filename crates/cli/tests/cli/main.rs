@@ -13,6 +13,7 @@ mod changes;
 mod databases;
 mod follow;
 mod history;
+mod invitations;
 mod moving;
 mod offline;
 mod quickstart;

@@ -1,9 +1,15 @@
 //! Creates an account that waits to be accepted.
 //!
-//! Refused: `forbidden` without `core.user.create`; `name_taken`; `limit_exceeded`.
+//! Refused: `forbidden` without `core.user.create`; `invalid_credential` for a service, which accepts nothing;
+//! `name_taken`; `limit_exceeded`.
 
 use super::{require_names_free, require_new_user};
-use crate::{Context, Decided, command::Decide, may::require_global, refusal::Refusal};
+use crate::{
+    Context, Decided,
+    command::Decide,
+    may::require_global,
+    refusal::{Code, Refusal},
+};
 use charter_events::{SealedProfile, UserId, UserInvited, UserKind};
 use charter_policy::Policy;
 
@@ -12,7 +18,7 @@ use charter_policy::Policy;
 pub struct InviteUser {
     /// The new account.
     pub user: UserId,
-    /// Person or service.
+    /// A person; a service accepts nothing.
     pub kind: UserKind,
     /// The names known so far, sealed.
     pub profile: SealedProfile,
@@ -21,6 +27,10 @@ pub struct InviteUser {
 impl Decide for InviteUser {
     fn decide(&self, policy: &Policy, ctx: &mut Context<'_>) -> Result<Decided, Refusal> {
         require_global(policy, ctx, "core.user.create")?;
+        if self.kind == UserKind::Service {
+            let detail = "a service is created, not invited: nobody is there to accept";
+            return Err(Refusal::of(Code::InvalidCredential, "kind", detail));
+        }
         require_new_user(policy, self.user)?;
         require_names_free(policy, ctx, self.user, &self.profile)?;
         let user = self.user;

@@ -7,8 +7,10 @@ mod erase;
 mod invite;
 mod reactivate;
 mod register;
+mod renew_invitation;
 mod schedule_deletion;
 mod suspend;
+mod withdraw_invitation;
 
 pub use accept_invitation::AcceptInvitation;
 pub use cancel_deletion::CancelDeletion;
@@ -17,8 +19,10 @@ pub use erase::EraseUser;
 pub use invite::InviteUser;
 pub use reactivate::ReactivateUser;
 pub use register::RegisterUser;
+pub use renew_invitation::RenewInvitation;
 pub use schedule_deletion::ScheduleDeletion;
 pub use suspend::SuspendUser;
+pub use withdraw_invitation::WithdrawInvitation;
 
 use crate::{
     Context, Guard,

@@ -3,8 +3,8 @@
 use crate::{c09_to_c16::document, say::*, world::*};
 use charter_commands::{
     AcceptInvitation, CancelDeletion, ChangePassword, Code, Command, CreateInstallation, EndSession,
-    EndSessions, EraseUser, InviteUser, ReactivateUser, RegisterUser, RemovePermissions, RevokeToken,
-    UpsertCoreCatalog,
+    EndSessions, EraseUser, InviteUser, ReactivateUser, RegisterUser, RemovePermissions, RenewInvitation,
+    RevokeGrant, RevokeToken, UpsertCoreCatalog, WithdrawInvitation,
 };
 use charter_events::{Event, SealedProfile, Subject, UserKind};
 use charter_policy::UserStatus;
@@ -75,6 +75,46 @@ cases! {
         w.ok("system", accept.clone());
         w.refused("system", accept, Code::InvalidState);
         assert_eq!(w.policy.user(user("new")).unwrap().status, UserStatus::Active);
+    }
+
+    fn a_link_is_made_anew_by_who_holds_what_waits_on_the_account_or_unseen() {
+        let mut w = World::with(|h| allow(h, "a", &["core.user.create"]));
+        let renew = |shown| RenewInvitation { user: user("new"), shown };
+        w.refused("a", renew(true), Code::NotFound);
+        w.refused("c", renew(true), Code::Forbidden);
+        w.ok("root", InviteUser { user: user("new"), kind: UserKind::Person, profile: ids::profile("new") });
+        let events = w.ok("a", renew(true)).events;
+        assert_eq!(events.iter().map(Event::type_name).collect::<Vec<_>>(), ["credential.sessions_ended"]);
+        w.ok("root", issue("new", &["core.group.read"], charter_events::Scope::Global));
+        w.refused("a", renew(true), Code::NotHeld);
+        w.would("a", renew(false));
+        w.would("root", renew(true));
+        w.ok("root", issue_role("new", "administrator", charter_events::Scope::Global));
+        w.refused("a", renew(false), Code::NotHeld);
+        w.ok("system", AcceptInvitation { user: user("new"), profile: ids::profile("new"), has_password: true });
+        w.refused("root", renew(true), Code::InvalidState);
+        let robot = InviteUser { user: user("r2"), kind: UserKind::Service, profile: ids::profile("r2") };
+        w.refused("root", robot, Code::InvalidCredential);
+    }
+
+    fn an_invitation_is_withdrawn_at_once_while_nothing_waits_on_it() {
+        let mut w = World::with(|h| allow(h.group("ops", []), "a", &["core.user.create", "core.user.delete"]));
+        let invite = |who: &str| InviteUser { user: user(who), kind: UserKind::Person, profile: ids::profile("new") };
+        let withdraw = |who: &str| WithdrawInvitation { user: user(who) };
+        w.ok("a", invite("new"));
+        w.refused("c", withdraw("new"), Code::Forbidden);
+        w.refused("a", withdraw("c"), Code::InvalidState);
+        w.ok("root", issue("new", &["core.group.read"], charter_events::Scope::Global));
+        w.refused("root", withdraw("new"), Code::InUse);
+        let grant = w.policy.grants_of(Subject::User(user("new"))).next().unwrap().id;
+        w.ok("root", RevokeGrant { grant });
+        w.ok("root", join("ops", "new"));
+        w.refused("root", withdraw("new"), Code::InUse);
+        w.ok("root", leave("ops", "new"));
+        w.ok("a", withdraw("new"));
+        w.refused("a", withdraw("new"), Code::InvalidState);
+        w.refused("system", AcceptInvitation { user: user("new"), profile: ids::profile("new"), has_password: true }, Code::InvalidState);
+        w.ok("a", invite("again"));
     }
 
     fn who_owns_objects_is_not_deleted() {

@@ -246,6 +246,8 @@ fn judge_row(policy: &Policy, row: &CredentialRow, now: Timestamp) -> Result<Jud
             }
             (Credential::Token(id), token.mask.cloned(), token.expires_at)
         }
+        // A link is no credential, whatever it is sent as.
+        CredentialKind::Invitation | CredentialKind::Reset => return Err(AuthError::Ended),
     };
     Ok(Judged { credential, ceiling, expires_at })
 }

@@ -4,7 +4,10 @@
 //! command's to say. Secrets are kept as hashes beside the log, written in the transaction of the command.
 
 mod authenticate;
+mod forgotten;
+mod invitations;
 mod limiter;
+mod links;
 mod passwords;
 mod provision;
 mod sessions;
@@ -14,6 +17,8 @@ mod tokens;
 mod users;
 
 pub use authenticate::{AuthError, Authenticated, Credential, Liveness};
+pub use invitations::{Acceptance, Invited};
+pub use links::{INVITATION_PREFIX, Link, RESET_PREFIX};
 pub use passwords::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 pub use provision::{AccountChange, GroupChange, MemberChange, NewAccount, NewGroup, is_in_directory};
 pub use sessions::SessionInfo;
@@ -25,13 +30,19 @@ pub use users::{NewUser, ProfilePatch};
 pub(crate) use authenticate::flush_last_uses;
 pub(crate) use setup::renew_setup_code;
 
-use crate::{cache::Cache, config::Config, seal::random, secret::SecretText};
+use crate::{
+    cache::Cache,
+    config::{Config, SignInLimits},
+    seal::random,
+    secret::SecretText,
+};
 use authenticate::{Known, LastUses};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use charter_store::SecretHash;
 use limiter::Limiter;
 use passwords::Passwords;
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// What a session's secret begins with.
@@ -48,12 +59,24 @@ const CREDENTIALS_UNKNOWN_MAX: usize = 10_000;
 /// How many users' profiles change at the same time.
 const EDITED_AT_ONCE_MAX: usize = 64;
 
+/// Letters for forgotten passwords: three at once to one name and one more each ten minutes, a hundred in all.
+const LETTERS: SignInLimits = SignInLimits {
+    per_name_burst: 3,
+    per_name_refill: Duration::from_secs(600),
+    overall_burst: 100,
+    overall_refill: Duration::from_secs(1),
+    hashing_at_once_max: 1,
+    hashing_waiting_max: 1,
+};
+
 /// What this server remembers about credentials.
 pub(crate) struct Identity {
     known: Cache<[u8; 32], Known>,
     unknown: Cache<[u8; 32], charter_events::Timestamp>,
     uses: LastUses,
     limiter: Limiter,
+    /// How often somebody may have a letter sent.
+    letters: Limiter,
     passwords: Passwords,
     /// One change of a user's profile at a time: it is read, changed and written as a whole.
     editing: [tokio::sync::Mutex<()>; EDITED_AT_ONCE_MAX],
@@ -66,6 +89,7 @@ impl Identity {
             unknown: Cache::new(CREDENTIALS_UNKNOWN_MAX),
             uses: LastUses::default(),
             limiter: Limiter::new(&config.sign_in),
+            letters: Limiter::new(&LETTERS),
             passwords: Passwords::new(&config.sign_in),
             editing: [const { tokio::sync::Mutex::const_new(()) }; EDITED_AT_ONCE_MAX],
         }

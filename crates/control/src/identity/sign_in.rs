@@ -85,7 +85,7 @@ impl Control {
     }
 
     /// An active user with a password by username or login name.
-    fn user_by_login(&self, policy: &Policy, name: &str) -> Option<UserId> {
+    pub(super) fn user_by_login(&self, policy: &Policy, name: &str) -> Option<UserId> {
         let (exact, folded) = (self.inner.sealing.tag(name), self.inner.sealing.login_tag(name));
         let user = |id: UserId| policy.user(id).filter(|user| user.is_active() && user.has_password);
         let by_username = policy

@@ -9,6 +9,7 @@ mod fleet_identity;
 mod house;
 mod idempotency;
 mod identity;
+mod links;
 mod log;
 mod names;
 mod past;

@@ -1,7 +1,7 @@
 //! Canaries: secrets and personal data go where they must and nowhere else.
 
 use super::house::{House, meta};
-use crate::{NewToken, NewUser, ProfilePatch, RecoveryOf, SecretText};
+use crate::{Acceptance, NewToken, NewUser, ProfilePatch, RecoveryOf, SecretText};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use charter_events::{Offset, Profile, UserId, UserKind};
 use charter_policy::Caller;
@@ -75,6 +75,15 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     let new = NewToken { user: root.user().unwrap(), name: shown("ci"), expires_at: None, mask: None };
     let issued = control.issue_token(root.clone(), new, meta()).await.unwrap();
     show(&(&receipt, &signed_in, &who, &issued, &password, &code));
+    let guest =
+        Profile { username: "guest".parse().unwrap(), login_name: None, external_id: None, ..canaries() };
+    let invited = control.invite(root.clone(), guest, meta()).await.unwrap();
+    let link = invited.link.clone().unwrap().secret;
+    let taken = Acceptance { secret: link.clone(), password: password.clone(), display_name: None };
+    show(&(&invited, &control.accept_invitation(taken.clone(), meta()).await.unwrap()));
+    show(&control.accept_invitation(taken, meta()).await);
+    let to = NAMES[2].to_owned();
+    show(&crate::Letter { to, subject: NAMES[1].to_owned(), text: link.clone() });
     show(&(control, &control.readiness(), &RecoveryOf::New(canaries())));
     show(&control.sign_in(NAMES[3], SecretText::new("canary-wrong")).await);
     let patch = ProfilePatch { email: Some(Some("canary no mail".to_owned())), ..ProfilePatch::default() };
@@ -98,7 +107,8 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     let snapshot = house.store.latest(&wanted).await.unwrap().snapshot.unwrap().body;
     let traces = captured.0.lock().unwrap().clone();
     assert!(!traces.is_empty() && !shown_by_debug.is_empty());
-    let secrets = [PASSWORD, code.expose(), signed_in.secret.expose(), issued.secret.expose()];
+    let issued = issued.secret.expose();
+    let secrets = [PASSWORD, code.expose(), signed_in.secret.expose(), issued, link.expose()];
     for canary in NAMES.into_iter().chain(secrets).chain(["canary-code", "canary-wrong", "canary no mail"]) {
         for (place, bytes) in [
             ("log", &log[..]),

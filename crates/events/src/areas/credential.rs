@@ -57,7 +57,7 @@ payload! {
 }
 
 payload! {
-    /// All of a user's sessions that began before this event were ended.
+    /// All of a user's sessions that began before this event were ended, and the links he was sent before it.
     CredentialSessionsEnded {
         /// The user.
         user: UserId,

@@ -16,6 +16,18 @@ pub struct PublicUrl(String);
 )]
 pub struct InvalidUrl;
 
+impl PublicUrl {
+    /// Whether it is reached by TLS.
+    pub fn is_secure(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
+    /// Its text, without a slash at the end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 impl FromStr for PublicUrl {
     type Err = InvalidUrl;
 

@@ -138,6 +138,11 @@ pub struct Explanation {
     pub grants: Vec<Grant>,
     /// The answer as a sentence.
     pub summary: String,
+    /// Whether the caller's token reaches the key, when he asks about himself with a narrowed one: the answer is about
+    /// the user, and what is asked with the token is refused where it does not reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub token_reaches: Option<bool>,
 }
 
 /// Who may do this here?

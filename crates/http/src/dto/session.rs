@@ -41,13 +41,19 @@ pub struct SignInRequest {
     pub username: String,
     /// The password.
     pub password: Secret,
+    /// Whether the session is kept by the browser, in a cookie no script can read: then the answer does not show it.
+    /// The request must come from a page of this installation, with the header `X-Charter-Request`.
+    #[serde(default, skip_serializing_if = "super::common::is_false")]
+    pub cookie: bool,
 }
 
-/// A session that began. The secret is shown here and never again.
+/// A session that began. Its secret is shown here and never again.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct SessionStarted {
-    /// Send it as `Authorization: Bearer …`.
-    pub secret: Secret,
+    /// Send it as `Authorization: Bearer …`. Absent where the session is in a cookie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub secret: Option<Secret>,
     /// The session.
     #[schema(value_type = Uuid)]
     pub session: SessionId,

@@ -1,7 +1,7 @@
 //! The gate of a route: who is calling, at which version, with which parameters, and whether he holds the row's key
 //! anywhere. It fails closed and puts what it learned into the request; a handler can't get it any other way.
 
-use super::params::Params;
+use super::{cookies, params::Params};
 use crate::{
     App,
     access::{Gate, Row, TypeKey},
@@ -13,11 +13,11 @@ use crate::{
 };
 use axum::{
     extract::{RawPathParams, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use charter_control::{Authenticated, Freshness, PreviewSlot};
+use charter_control::{Authenticated, Freshness, PreviewSlot, SESSION_PREFIX};
 use charter_events::{Head, Offset, PermissionKey, Scope, Timestamp, UserId};
 use charter_policy::{AccessControl, AccessError, Policy};
 use charter_store::past::{AsOf, InvalidAsOf};
@@ -54,7 +54,7 @@ pub(crate) async fn gate(
     let headers = request.headers();
     let who = match row.gate {
         Gate::Public => None,
-        _ => match authenticate(&app, headers).await {
+        _ => match authenticate(&app, request.method(), headers).await {
             Err(problem) if decides && problem.is_unavailable() => {
                 return authzen::closed(&app, row, request).await;
             }
@@ -214,9 +214,11 @@ fn anywhere(ask: &Ask, key: &PermissionKey) -> Result<(), Problem> {
     }
 }
 
-async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Authenticated, Problem> {
+/// Who is calling. What the caller sends on purpose counts before what a browser sends by itself: with a header
+/// `Authorization` a cookie is not looked at.
+async fn authenticate(app: &App, method: &Method, headers: &HeaderMap) -> Result<Authenticated, Problem> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Err(Problem::unauthenticated()) };
+    let Some(value) = values.next() else { return by_cookie(app, method, headers).await };
     if values.next().is_some() {
         return Err(Problem::invalid_header("Authorization", "it is sent twice"));
     }
@@ -226,6 +228,16 @@ async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Authenticated, P
         return Err(Problem::unauthenticated());
     }
     Ok(app.control.authenticate(secret.trim()).await?)
+}
+
+/// Who is calling with a browser's session, from a page of this installation.
+async fn by_cookie(app: &App, method: &Method, headers: &HeaderMap) -> Result<Authenticated, Problem> {
+    let Some(secret) = cookies::secret(&app.config, headers)? else { return Err(Problem::unauthenticated()) };
+    cookies::require_own_site(&app.config, method, headers)?;
+    if !secret.starts_with(SESSION_PREFIX) {
+        return Err(Problem::invalid_token());
+    }
+    Ok(app.control.authenticate(secret).await?)
 }
 
 /// A header that holds an offset.

@@ -2,6 +2,7 @@
 
 mod around;
 mod commands;
+pub(crate) mod cookies;
 mod cursor;
 mod gate;
 mod opening;

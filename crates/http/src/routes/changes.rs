@@ -5,7 +5,10 @@ use crate::{
     ask::{Ask, Needs, core_key},
     body::Body,
     dto,
-    edge::Commands,
+    edge::{
+        Commands,
+        cookies::{BY_PAGE, FROM_SITE},
+    },
     live,
     problem::Problem,
     read::{BothSides, Names, SeenEvents, in_catalog},
@@ -176,8 +179,16 @@ fn request(ask: &Ask, asked: dto::PreviewRequest, slot: &PreviewSlot) -> Result<
     let path = path.ok().filter(|_| asked.path.starts_with("/api/"));
     let path = path.ok_or_else(|| invalid("path", "it takes the path of a change, from `/api/v1` on"))?;
     let mut request = Request::builder().method(method).uri(path).extension(slot.clone());
-    const SAME: [HeaderName; 3] =
-        [header::AUTHORIZATION, HeaderName::from_static("x-request-id"), HeaderName::from_static("x-reason")];
+    const SAME: [HeaderName; 8] = [
+        header::AUTHORIZATION,
+        header::COOKIE,
+        header::HOST,
+        header::ORIGIN,
+        FROM_SITE,
+        BY_PAGE,
+        HeaderName::from_static("x-request-id"),
+        HeaderName::from_static("x-reason"),
+    ];
     for name in SAME {
         if let Some(value) = ask.headers.get(&name) {
             request = request.header(name, value);

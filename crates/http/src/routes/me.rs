@@ -8,8 +8,8 @@ use crate::{
     problem::Problem,
     read::Names,
 };
-use charter_control::{Credential, NewToken, SecretText};
-use charter_events::{Scope, SessionId, TokenId};
+use charter_control::{Credential, SecretText};
+use charter_events::{Scope, SessionId};
 use charter_policy::{AccessControl, EffectiveState};
 
 /// Who is calling, what he may do platform-wide, and until when that can be relied on.
@@ -84,60 +84,5 @@ pub(crate) async fn end_session(ask: Ask, body: NoBody) -> Answered<()> {
     }
     let meta = ask.meta(body.hash).await?;
     let receipt = ask.app.control.end_session(ask.caller.clone(), ask.user, session, meta).await?;
-    Ok(Answer::done(receipt.last))
-}
-
-/// The caller's API tokens.
-#[utoipa::path(get, path = "/api/v1/user/me/tokens", operation_id = "tokens", tag = "me",
-    responses((status = 200, description = "His tokens: at most 100", body = dto::List<dto::Token>)))]
-pub(crate) async fn tokens(ask: Ask) -> Answered<dto::List<dto::Token>> {
-    let tokens = ask.app.control.tokens(ask.user).await?;
-    let items = tokens
-        .into_iter()
-        .map(|token| dto::Token {
-            id: token.id,
-            name: token.name.to_string(),
-            issued_at: token.issued_at,
-            expires_at: token.expires_at,
-            mask: token.mask,
-            last_used: token.last_used,
-        })
-        .collect();
-    Ok(Answer::ok(ask.policy.version(), dto::List { items, next: None }))
-}
-
-/// Issues the caller an API token. The secret in the answer is shown once.
-#[utoipa::path(post, path = "/api/v1/user/me/tokens", operation_id = "issue_token", tag = "me",
-    request_body = dto::TokenRequest,
-    responses((status = 201, description = "Issued", body = dto::TokenIssued)))]
-pub(crate) async fn issue_token(ask: Ask, body: Body<dto::TokenRequest>) -> Answered<dto::TokenIssued> {
-    let Body { value: dto::TokenRequest { name, expires_at, mask }, hash } = body;
-    let new = NewToken { user: ask.user, name: name.clone(), expires_at, mask };
-    let issued = ask.app.control.issue_token(ask.caller.clone(), new, ask.meta(hash).await?).await?;
-    let after = ask.after(issued.receipt.last).await?;
-    let view = after.policy.token(issued.token).ok_or_else(Problem::internal)?;
-    let token = dto::Token {
-        id: view.id,
-        name: view.name.to_string(),
-        issued_at: view.issued_at,
-        expires_at: view.expires_at,
-        mask: view.mask.map(|mask| mask.to_vec()),
-        last_used: None,
-    };
-    let secret = dto::Secret::new(issued.secret.expose());
-    let location = format!("/api/v1/user/me/tokens/{}", token.id);
-    Ok(Answer::created(issued.receipt.last, location, dto::TokenIssued { secret, token }))
-}
-
-/// Revokes one of the caller's API tokens.
-#[utoipa::path(delete, path = "/api/v1/user/me/tokens/{id}", operation_id = "revoke_token", tag = "me",
-    params(("id" = String, Path, description = "The token")),
-    responses((status = 204, description = "Revoked")))]
-pub(crate) async fn revoke_token(ask: Ask, body: NoBody) -> Answered<()> {
-    let token: TokenId = ask.named("id").parse().map_err(|_| Problem::not_found())?;
-    if ask.policy.token(token).is_none_or(|known| known.user != ask.user) {
-        return Err(Problem::not_found());
-    }
-    let receipt = ask.app.control.revoke_token(ask.caller.clone(), token, ask.meta(body.hash).await?).await?;
     Ok(Answer::done(receipt.last))
 }

@@ -71,11 +71,18 @@ pub(crate) async fn explain(ask: Ask, body: Body<dto::CheckRequest>) -> Answered
         Scope::Global => None,
         Scope::Object(id) => ask.policy.object(id).map(|view| read::object_ref(&view)),
     };
+    let ceiling = ask.caller.ceiling().filter(|_| who.himself);
+    let token_reaches = ceiling.map(|masks| masks.iter().any(|mask| mask.matches(&question.permission)));
+    let mut summary = read::summary(&decision);
+    if token_reaches == Some(false) {
+        summary.push_str("; but the token this is asked with does not reach it");
+    }
     let explanation = dto::Explanation {
         user: known.map(|id| names.user(id)),
         permission: question.permission,
         object,
-        summary: read::summary(&decision),
+        summary,
+        token_reaches,
         decision,
         grants: read::grants(&ask, &seen).await,
     };

@@ -108,6 +108,7 @@ async fn no_secret_reaches_the_log_whatever_is_sent() {
             json!({"username": secret, "password": secret}),
             json!({"code": secret, "username": "eve", "password": secret}),
             json!({"current": secret, "new": secret}),
+            json!({"secret": secret, "password": secret}),
             json!({"password": {"nested": secret}}),
             json!({secret.as_str(): 1}),
             json!([secret]),
@@ -119,6 +120,10 @@ async fn no_secret_reaches_the_log_whatever_is_sent() {
                 ("POST", "/users"),
                 ("POST", "/users/ada/credential-reset"),
                 ("POST", "/user/me/tokens"),
+                ("POST", "/invitations"),
+                ("POST", "/invitations/accept"),
+                ("POST", "/password/forgotten"),
+                ("POST", "/password/reset"),
             ] {
                 api.admin(method, path, body.clone()).await;
             }
@@ -129,11 +134,15 @@ async fn no_secret_reaches_the_log_whatever_is_sent() {
     let issued = api.admin("POST", "/user/me/tokens", json!({"name": "canary"})).await.ok(201);
     let real = issued.body["secret"].as_str().unwrap();
     api.by(real, "GET", "/user/me", Value::Null).await.ok(200);
+    let invited = api.admin("POST", "/invitations", json!({"username": "guest"})).await.ok(201);
+    let link = invited.body["secret"].as_str().unwrap();
+    let accept = json!({"secret": link, "password": PASSWORD});
+    api.call("POST", "/invitations/accept").json(&accept).send().await.ok(201);
     let signed_in = json!({"username": "ada", "password": PASSWORD});
     api.call("POST", "/session").json(&signed_in).send().await;
     let text = log.text();
     assert!(text.lines().count() > 100);
-    for secret in [canary, &real[4..], &api.admin[4..], PASSWORD] {
+    for secret in [canary, &real[4..], &link[4..], &api.admin[4..], PASSWORD] {
         assert!(!text.contains(secret), "{}", text.lines().find(|line| line.contains(secret)).unwrap());
     }
 }

@@ -135,6 +135,9 @@ fn changes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/users/{id}/credential-reset",
             json!({"password": PASSWORD}),
         ),
+        ("POST", "/invitations", "", json!({"username": "guest"})),
+        ("POST", "/invitations/guest/resend", "/invitations/{id}/resend", Value::Null),
+        ("DELETE", "/invitations/guest", "/invitations/{id}", Value::Null),
         ("PUT", "/catalog/minecraft", "/catalog/{namespace}", more),
         (
             "POST",
@@ -188,6 +191,11 @@ async fn a_preview_tells_what_the_change_then_does_for_every_change_there_is() {
     api.give("user:robot", &["minecraft.server.restart"], "server:s1").await;
     agrees(&api, &admin, "POST", "/history/undo", json!({"offset": api.head()})).await;
     note("POST", "/history/undo");
+    let issued = agrees(&api, &admin, "POST", "/users/robot/tokens", json!({"name": "ci"})).await;
+    note("POST", "/users/{id}/tokens");
+    let path = format!("/users/robot/tokens/{}", issued["token"]["id"].as_str().unwrap());
+    agrees(&api, &admin, "DELETE", &path, Value::Null).await;
+    note("DELETE", "/users/{id}/tokens/{token}");
     let alice = api.session("alice", PASSWORD).await;
     let issued = agrees(&api, &alice, "POST", "/user/me/tokens", json!({"name": "ci"})).await;
     note("POST", "/user/me/tokens");

@@ -116,6 +116,81 @@ async fn a_token_is_shown_once_works_under_its_ceiling_and_stops_when_revoked() 
 }
 
 #[tokio::test]
+async fn whoever_asks_why_is_told_when_his_token_is_what_keeps_him_out() {
+    let api = Api::new().await;
+    let narrow = api.token(api.id_of("ada"), Some(&["core.user.read"])).await;
+    let why = |key: &str| json!({"permission": key});
+    let told = api.by(&narrow, "POST", "/explain", why("core.group.create")).await.ok(200);
+    assert_eq!(
+        (&told.body["decision"]["allowed"], &told.body["token_reaches"]),
+        (&json!(true), &json!(false))
+    );
+    assert!(told.body["summary"].as_str().unwrap().contains("token"), "{}", told.text);
+    let told = api.by(&narrow, "POST", "/explain", why("core.user.read")).await.ok(200);
+    assert_eq!(told.body["token_reaches"], true);
+    let told = api.admin("POST", "/explain", why("core.user.read")).await.ok(200);
+    assert!(told.body.get("token_reaches").is_none() && !told.text.contains("token"), "{}", told.text);
+}
+
+#[tokio::test]
+async fn a_service_calls_with_tokens_that_are_issued_for_it_by_who_holds_as_much() {
+    let api = Api::new().await;
+    api.admin("POST", "/users", json!({"username": "robot", "kind": "service"})).await.ok(201);
+    api.give("user:robot", &["core.group.read"], "global").await;
+    let desk = api.user("desk").await;
+    api.give("user:desk", &["core.user.edit"], "global").await;
+    let new = json!({"name": "nightly", "mask": ["core.group.*"], "expires_at": "2999-01-01T00:00:00Z"});
+    let head = api.head();
+    let refused = api.by(&desk, "POST", "/users/robot/tokens", new.clone()).await.refused(403, "not_held");
+    assert_eq!(refused.body["missing"], json!(["core.group.read"]));
+    api.unchanged_since(head);
+    let issued = api.admin("POST", "/users/robot/tokens", new).await.ok(201);
+    let secret = issued.body["secret"].as_str().unwrap();
+    assert_eq!(
+        api.by(secret, "GET", "/user/me", Value::Null).await.ok(200).body["user"]["username"],
+        "robot"
+    );
+    api.by(secret, "GET", "/groups", Value::Null).await.ok(200);
+    let listed = api.by(&desk, "GET", "/users/robot/tokens", Value::Null).await.ok(200);
+    assert_eq!(listed.texts("items", "name"), ["nightly"]);
+    assert!(!listed.text.contains(secret));
+    let path = format!("/users/robot/tokens/{}", issued.body["token"]["id"].as_str().unwrap());
+    assert_eq!(issued.header("location").rsplit('/').next(), path.rsplit('/').next());
+    api.by(&desk, "DELETE", &path.replace("robot", "ada"), Value::Null).await.refused(404, "not_found");
+    api.by(&desk, "DELETE", &path, Value::Null).await.ok(204);
+    api.by(secret, "GET", "/groups", Value::Null).await.refused(401, "invalid_token");
+    // No password, no sign-in.
+    let reset = api.admin("POST", "/users/robot/credential-reset", json!({"password": PASSWORD})).await;
+    reset.refused(422, "invalid_credential");
+    let sign_in = json!({"username": "robot", "password": PASSWORD});
+    api.call("POST", "/session").json(&sign_in).send().await.refused(401, "sign_in_refused");
+}
+
+#[tokio::test]
+async fn a_narrowed_token_changes_no_credential_of_its_holder() {
+    let api = Api::new().await;
+    let narrow = api.token(api.id_of("ada"), Some(&["core.user.*", "core.group.*"])).await;
+    let other = api.admin("POST", "/user/me/tokens", json!({"name": "other"})).await.ok(201);
+    let token = format!("/user/me/tokens/{}", other.body["token"]["id"].as_str().unwrap());
+    let sessions = api.admin("GET", "/user/me/sessions", Value::Null).await.ok(200);
+    let session = format!("/user/me/sessions/{}", sessions.ids("items")[0]);
+    let head = api.head();
+    for (method, path, body) in [
+        ("PUT", "/user/me/password", json!({"current": PASSWORD, "new": "another good one"})),
+        ("DELETE", "/user/me/sessions", Value::Null),
+        ("DELETE", session.as_str(), Value::Null),
+        ("DELETE", token.as_str(), Value::Null),
+        ("POST", "/users/ada/tokens", json!({"name": "wider"})),
+        ("POST", "/users/ada/credential-reset", json!({"password": "another good one"})),
+    ] {
+        let reply = api.by(&narrow, method, path, body).await.refused(403, "token_too_narrow");
+        assert!(!reply.body["missing"].as_array().unwrap().is_empty(), "{method} {path}");
+    }
+    api.unchanged_since(head);
+    api.admin("GET", "/user/me", Value::Null).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_suspended_users_credentials_stop_at_once() {
     let api = Api::new().await;
     let bob = api.user("bob").await;

@@ -80,6 +80,7 @@ cases! {
     "a user's key is kept, never replaced, and destroyed for good" => secrets::user_key,
     "a password is set, replaced and removed" => secrets::password,
     "sessions and tokens live and go" => secrets::credentials,
+    "each kind of credential is kept as what it is" => secrets::kinds,
     "ended sessions are forgotten" => secrets::forgotten,
     "the setup code is set, replaced and cleared" => secrets::setup_code,
     "changes of secrets are made all or none" => secrets::all_or_none,

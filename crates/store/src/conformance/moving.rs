@@ -18,7 +18,7 @@ fn user(number: u8) -> UserId {
 fn credential(number: u8) -> (SecretHash, CredentialRow) {
     let session = number.is_multiple_of(2);
     let row = CredentialRow {
-        kind: if session { CredentialKind::Session } else { CredentialKind::Token },
+        kind: CredentialKind::ALL[usize::from(number) % CredentialKind::ALL.len()],
         id: Uuid::from_u128(u128::from(number)),
         user: user(number),
         created_at: moment(i64::from(number)),

@@ -121,6 +121,19 @@ pub(super) async fn credentials(store: Arc<dyn Store>) {
     assert_eq!(ids(&*store, BEN, CredentialKind::Session).await, [3]);
 }
 
+pub(super) async fn kinds(store: Arc<dyn Store>) {
+    for (number, kind) in (1..).zip(CredentialKind::ALL) {
+        write(&*store, SecretWrite::PutCredential { hash: hash(number), row: row(number, ANN, kind) }).await;
+    }
+    for (number, kind) in (1..).zip(CredentialKind::ALL) {
+        assert_eq!(store.credential(&hash(number)).await.unwrap(), Some(row(number, ANN, kind)));
+        assert_eq!(ids(&*store, ANN, kind).await, [u128::from(number)], "{kind:?}");
+    }
+    write(&*store, SecretWrite::RemoveCredentialsOf { user: ANN, kind: Some(CredentialKind::Reset) }).await;
+    assert_eq!(ids(&*store, ANN, CredentialKind::Reset).await, [] as [u128; 0]);
+    assert_eq!(ids(&*store, ANN, CredentialKind::Invitation).await, [3]);
+}
+
 pub(super) async fn forgotten(store: Arc<dyn Store>) {
     let token = SecretWrite::PutCredential { hash: hash(9), row: row(9, ANN, CredentialKind::Token) };
     store.write_secrets(&[session(1, ANN), session(2, ANN), session(3, ANN), token]).await.unwrap();

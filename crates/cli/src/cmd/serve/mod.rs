@@ -3,6 +3,7 @@
 
 mod banner;
 mod logs;
+mod mail;
 mod stream;
 
 use super::{
@@ -22,9 +23,10 @@ use banner::Banner;
 use charter_bus_nats::NatsConfig;
 use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
-use charter_http::{HttpConfig, InvalidUrl, PublicUrl, SubjectType};
+use charter_http::{HttpConfig, SubjectType};
 use charter_store::Lease;
 use logs::{LogFormat, metrics, start_logs};
+use mail::MailArgs;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
@@ -53,13 +55,12 @@ pub(crate) struct Args {
     /// Where backups go
     #[command(flatten)]
     backups: FolderArgs,
+    /// How people are written to
+    #[command(flatten)]
+    mail: MailArgs,
     /// Where to listen: a loopback address and a port; port 0 takes any free one
     #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
     listen: SocketAddr,
-    /// How this server is called from outside, as it tells those who ask where things are: scheme and host, such as
-    /// https://charter.example.com; without, as the request calls it
-    #[arg(long, env = "CHARTER_PUBLIC_URL", value_name = "URL", value_parser = public_url)]
-    public_url: Option<MaybeUrl>,
     /// What users are called besides `user` by those who ask in the words of AuthZEN, such as identity; can be
     /// repeated
     #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
@@ -79,17 +80,10 @@ pub(crate) struct Args {
     log: String,
 }
 
-/// A URL, or none where it was given empty.
-#[derive(Debug, Clone)]
-struct MaybeUrl(Option<PublicUrl>);
-
-fn public_url(text: &str) -> Result<MaybeUrl, InvalidUrl> {
-    Ok(MaybeUrl(if text.is_empty() { None } else { Some(text.parse()?) }))
-}
-
 /// Serves until told to end.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     refuse_other_machines(args.listen)?;
+    args.mail.check()?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     start_logs(args.log_format, &args.log)?;
@@ -116,7 +110,7 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     let address = listener.local_addr().doing("read the address")?;
     let measured = metrics()?;
     let others = opened.store.live_servers(now()).await.map_err(|error| opening(&error))?;
-    let started = Control::start(opened.store.clone(), config(app, args, place)).await;
+    let started = Control::start(opened.store.clone(), config(app, args, place)?).await;
     let started = started.map_err(|error| not_started(&error))?;
     let control = started.control.clone();
     args.backups.warn_of_forgotten_keys(place, control.log_id());
@@ -132,7 +126,7 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
     let config = HttpConfig {
         metrics: Some(measured),
-        public_url: args.public_url.clone().and_then(|MaybeUrl(url)| url),
+        public_url: args.mail.public_url()?,
         subject_types: args.authzen_subject_type.clone(),
         ..HttpConfig::default()
     };
@@ -157,15 +151,17 @@ fn refuse_other_machines(listen: SocketAddr) -> Outcome<()> {
     .hint("listen on 127.0.0.1 and put a reverse proxy that speaks TLS in front of it"))
 }
 
-fn config(app: &App, args: &Args, place: &Place) -> Config {
-    Config {
+fn config(app: &App, args: &Args, place: &Place) -> Outcome<Config> {
+    Ok(Config {
         installation_name: args.installation_name.clone(),
         progress: Some(progress(app)),
         follow_every: place.is_shared().then_some(FOLLOW_EVERY),
         stale_decisions: Duration::from_secs(args.stale_decisions),
         backups: args.backups.folder(place).map(|folder| Arc::new(Kept(folder)) as Arc<dyn Backups>),
+        mailer: args.mail.mailer()?,
+        public_url: args.mail.public_url()?.map(|url| url.to_string()),
         ..Config::default()
-    }
+    })
 }
 
 async fn published(bus: Option<Connected>, control: &Control) -> Outcome<Option<Publishing>> {

@@ -1,0 +1,195 @@
+//! Sessions of browsers: the cookie that holds one, and what keeps other sites from making use of it.
+//!
+//! A browser sends a cookie by itself, whichever site made it ask. So a request that comes with one is judged first: it
+//! must come from this installation's own pages, and, unless it only reads, must say so in three ways that no other
+//! site's page can.
+
+use crate::{HttpConfig, PublicUrl, problem::Problem};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use charter_events::Timestamp;
+
+/// The header a page sends with whatever changes something: no form can, and no script of another site unasked.
+pub(crate) const BY_PAGE: HeaderName = HeaderName::from_static("x-charter-request");
+/// Which site made the browser ask.
+pub(crate) const FROM_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether browsers reach this installation by TLS alone.
+fn is_secure(config: &HttpConfig) -> bool {
+    config.public_url.as_ref().is_some_and(PublicUrl::is_secure)
+}
+
+/// The cookie's name. With `__Host-` a browser takes it from this very host and by TLS only: no neighbouring site can
+/// plant one.
+fn name(config: &HttpConfig) -> &'static str {
+    if is_secure(config) { "__Host-charter" } else { "charter" }
+}
+
+/// The secret in the cookie of a request, if there is one.
+///
+/// # Errors
+/// 400 when there are two.
+pub(crate) fn secret<'a>(config: &HttpConfig, headers: &'a HeaderMap) -> Result<Option<&'a str>, Problem> {
+    let name = name(config);
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut found = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value);
+    match (found.next(), found.next()) {
+        (one, None) => Ok(one),
+        (_, Some(_)) => Err(Problem::invalid_header("Cookie", "it holds two sessions")),
+    }
+}
+
+/// The header that has a browser keep a session.
+pub(crate) fn kept(
+    config: &HttpConfig,
+    secret: &str,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Option<HeaderValue> {
+    let seconds = expires_at.as_micros().saturating_sub(now.as_micros()).max(0) / 1_000_000;
+    let mut value = HeaderValue::from_str(&line(config, secret, seconds)).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The header that has a browser forget it.
+pub(crate) fn forgotten(config: &HttpConfig) -> Option<HeaderValue> {
+    HeaderValue::from_str(&line(config, "", 0)).ok()
+}
+
+fn line(config: &HttpConfig, secret: &str, seconds: i64) -> String {
+    let secure = if is_secure(config) { "; Secure" } else { "" };
+    format!("{}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}", name(config))
+}
+
+/// Refuses what another site may have had a browser send.
+///
+/// # Errors
+/// 403 `cross_site`.
+pub(crate) fn require_own_site(
+    config: &HttpConfig,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<(), Problem> {
+    let reads = [Method::GET, Method::HEAD].contains(method);
+    let site = single(headers, &FROM_SITE)?;
+    // `none`: the person himself, by the address bar. Nothing but a read comes that way.
+    let is_own = site.is_none_or(|site| site == "same-origin" || (reads && site == "none"));
+    if !is_own {
+        return Err(Problem::cross_site("another site had the browser send it"));
+    }
+    let origin = single(headers, &header::ORIGIN)?;
+    match origin {
+        None if reads => {}
+        None => return Err(Problem::cross_site("it does not say by `Origin` where it comes from")),
+        Some(origin) if is_own_origin(config, origin, headers) => {}
+        Some(_) => return Err(Problem::cross_site("it comes from the page of another site")),
+    }
+    if !reads && single(headers, &BY_PAGE)?.is_none_or(str::is_empty) {
+        return Err(Problem::cross_site("a page sends `X-Charter-Request` with whatever changes something"));
+    }
+    Ok(())
+}
+
+/// Whether an origin is this installation: its public address, or, where that is not known, the host that was asked.
+fn is_own_origin(config: &HttpConfig, origin: &str, headers: &HeaderMap) -> bool {
+    match &config.public_url {
+        Some(url) => url.as_str().eq_ignore_ascii_case(origin),
+        None => {
+            let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+            let of = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            host.is_some_and(|host| of.is_some_and(|of| of.eq_ignore_ascii_case(host)))
+        }
+    }
+}
+
+/// A header that is sent once, if at all.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => {
+            value.to_str().map(Some).map_err(|_| Problem::cross_site("a header of it can't be read"))
+        }
+        (Some(_), Some(_)) => Err(Problem::cross_site("it says twice where it comes from")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(public_url: Option<&str>) -> HttpConfig {
+        HttpConfig { public_url: public_url.map(|url| url.parse().unwrap()), ..HttpConfig::default() }
+    }
+
+    fn sent(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        map
+    }
+
+    #[test]
+    fn a_cookie_is_kept_from_scripts_other_sites_and_where_there_is_tls_from_plain_text() {
+        let moment = |second: i64| Timestamp::from_micros(second * 1_000_000).unwrap();
+        let line = |public_url| {
+            let value = kept(&config(public_url), "chs_x", moment(10), moment(70)).unwrap();
+            assert!(!format!("{value:?}").contains("chs_x"));
+            value.to_str().unwrap().to_owned()
+        };
+        assert_eq!(
+            line(Some("https://charter.example")),
+            "__Host-charter=chs_x; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure"
+        );
+        assert_eq!(line(None), "charter=chs_x; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+        let forgotten = forgotten(&config(None)).unwrap();
+        assert_eq!(forgotten.to_str().unwrap(), "charter=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
+    }
+
+    #[test]
+    fn the_secret_is_that_of_the_one_cookie_with_its_name() {
+        let secure = config(Some("https://charter.example"));
+        let read = |config: &HttpConfig, line| {
+            secret(config, &sent(&[("cookie", line)])).map(|found| found.map(str::to_owned)).map_err(|_| ())
+        };
+        assert_eq!(read(&secure, "a=b; __Host-charter=chs_x; c=d"), Ok(Some("chs_x".to_owned())));
+        assert_eq!(read(&secure, "charter=chs_x"), Ok(None), "one that anybody nearby could plant");
+        assert_eq!(read(&config(None), "xcharter=1; charter=chs_x"), Ok(Some("chs_x".to_owned())));
+        assert_eq!(read(&config(None), "charter=1; charter=2"), Err(()));
+        assert_eq!(read(&config(None), ""), Ok(None));
+    }
+
+    #[test]
+    fn only_a_page_of_the_installation_changes_something() {
+        let own = [("host", "charter.example"), ("origin", "https://charter.example")];
+        let page = [own[0], own[1], ("x-charter-request", "1")];
+        let may = |method: Method, headers: &[(&'static str, &'static str)]| {
+            require_own_site(&config(Some("https://charter.example")), &method, &sent(headers)).is_ok()
+        };
+        assert!(may(Method::POST, &page));
+        assert!(may(Method::POST, &[&page[..], &[("sec-fetch-site", "same-origin")]].concat()));
+        assert!(!may(Method::POST, &own), "without the page's own header");
+        assert!(!may(Method::POST, &[page[0], page[2]]), "without an origin");
+        for origin in
+            ["null", "https://evil.example", "http://charter.example", "https://charter.example:444", ""]
+        {
+            assert!(!may(Method::DELETE, &[("origin", origin), page[0], page[2]]), "{origin}");
+            assert!(!may(Method::GET, &[("origin", origin)]), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "none", "x"] {
+            assert!(!may(Method::PUT, &[&page[..], &[("sec-fetch-site", site)]].concat()), "{site}");
+        }
+        assert!(may(Method::GET, &[]) && may(Method::GET, &[("sec-fetch-site", "none")]));
+        assert!(!may(Method::GET, &[("sec-fetch-site", "cross-site")]));
+        assert!(!may(Method::POST, &[&page[..], &[("origin", "https://evil.example")]].concat()), "twice");
+        // Where the installation does not know its address, the host that was asked counts.
+        let at = |host, origin| {
+            let headers = sent(&[("host", host), ("origin", origin), ("x-charter-request", "1")]);
+            require_own_site(&config(None), &Method::POST, &headers).is_ok()
+        };
+        assert!(at("127.0.0.1:7400", "http://127.0.0.1:7400") && at("x.example", "https://x.example"));
+        assert!(!at("127.0.0.1:7400", "http://127.0.0.1:7401") && !at("x.example", "null"));
+    }
+}
