@@ -20,7 +20,7 @@ pub use paging::PAGE_ROWS_MAX;
 pub(crate) use paging::PageAsk;
 
 /// The longest idempotency key, in bytes.
-const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+pub(crate) const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 
 /// What a caller needs on an object for what he is about to do: who holds it may know the object.
 pub(crate) enum Needs {

@@ -37,12 +37,12 @@ pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Pro
     let after = ask.params.number::<u64>("after")?.unwrap_or(0);
     let after = Offset::new(after).ok_or_else(|| Problem::invalid_parameter("after", "it is no offset"))?;
     let limit = ask.params.number::<usize>("limit")?;
+    let seen = last_event_id(&ask.headers)?;
     if wants_stream(&ask.headers) {
         if limit.is_some() {
             return Err(Problem::invalid_parameter("limit", "a live stream has none"));
         }
-        let after = last_event_id(&ask.headers)?.unwrap_or(after);
-        return live::answer(&ask, after, stopping);
+        return live::answer(&ask, seen.unwrap_or(after), stopping);
     }
     let limit = limit.unwrap_or(EVENTS_DEFAULT);
     if !(1..=PAGE_ROWS_MAX).contains(&limit) {
