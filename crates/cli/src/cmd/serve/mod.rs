@@ -71,6 +71,20 @@ pub(crate) struct Args {
     log: String,
 }
 
+impl Args {
+    /// What can't be used of what is set, by its key; nothing is opened and nobody is asked.
+    pub(crate) fn faults(&self) -> Vec<(&'static str, Failure)> {
+        let checks = [
+            ("database_url", self.store.place().map(drop)),
+            ("migration_url", self.owner.owner().map(drop)),
+            ("nats_url", self.nats.config("charter server").map(drop)),
+            ("listen", refuse_other_machines(self.listen)),
+            ("log", logs::filter(&self.log).map(drop)),
+        ];
+        checks.into_iter().filter_map(|(key, checked)| Some((key, checked.err()?))).collect()
+    }
+}
+
 /// Serves until told to end.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     refuse_other_machines(args.listen)?;
