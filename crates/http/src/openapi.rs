@@ -93,7 +93,8 @@ fn complete(operation: &mut Operation, row: &Row) {
         parameters.push(header("Policy-Version-Min", about, number(0, None), false));
     }
     if row.if_match {
-        let one_of_ours = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).pattern(Some(ETAG));
+        let one_of_ours =
+            ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).pattern(Some(ETAG));
         parameters.push(header("If-Match", "The `ETag` last seen, or `*`", one_of_ours.build().into(), true));
     }
     if row.writes {

@@ -4,12 +4,7 @@
 use super::options::{OptionOf, options};
 use crate::exit::{Doing, Failure, Outcome};
 use clap::Command;
-use std::{
-    fs::File,
-    io::Read,
-    ops::Range,
-    path::Path,
-};
+use std::{fs::File, io::Read, ops::Range, path::Path};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -67,7 +62,10 @@ impl SettingsFile {
         let mut text = String::new();
         let read = (&mut file).take(FILE_BYTES_MAX + 1).read_to_string(&mut text).doing(&what)?;
         if read as u64 > FILE_BYTES_MAX {
-            return Err(Failure::usage(format!("`{}` is larger than {FILE_BYTES_MAX} bytes", path.display())));
+            return Err(Failure::usage(format!(
+                "`{}` is larger than {FILE_BYTES_MAX} bytes",
+                path.display()
+            )));
         }
         match Self::parse(&text) {
             Ok(parsed) => {
@@ -127,7 +125,8 @@ impl SettingsFile {
 
     /// Refuses a file with secrets that others of this machine may read or change.
     fn refuse_other_readers(&self, path: &Path, file: &File) -> Outcome<()> {
-        let secret = options().into_iter().find(|option| option.is_secret() && self.line(option.key()).is_some());
+        let secret =
+            options().into_iter().find(|option| option.is_secret() && self.line(option.key()).is_some());
         let Some(secret) = secret else { return Ok(()) };
         if let Some(why) = exposed(file).doing(format_args!("examine `{}`", path.display()))? {
             return Err(Failure::usage(format!(
@@ -135,7 +134,10 @@ impl SettingsFile {
                 path.display(),
                 secret.key()
             ))
-            .hint(format!("`chmod 600 {}`, or 640 for a file of root's that a group reads", path.display())));
+            .hint(format!(
+                "`chmod 600 {}`, or 640 for a file of root's that a group reads",
+                path.display()
+            )));
         }
         Ok(())
     }
@@ -161,7 +163,11 @@ pub(crate) fn exposed(_: &File) -> std::io::Result<Option<&'static str>> {
 }
 
 /// A key and its values, or what is wrong with them.
-fn entry(known: &[OptionOf], key: &str, value: &Spanned<DeValue<'_>>) -> Result<(String, Vec<String>), String> {
+fn entry(
+    known: &[OptionOf],
+    key: &str,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<(String, Vec<String>), String> {
     let Some(option) = known.iter().find(|option| option.key() == key) else {
         return Err(unknown(known, key));
     };
@@ -175,7 +181,10 @@ fn entry(known: &[OptionOf], key: &str, value: &Spanned<DeValue<'_>>) -> Result<
         value => vec![plain(key, value)?],
     };
     if values.iter().any(|value| value.trim().is_empty()) {
-        return Err(format!("`{key}` is empty: without the line it is {}", option.default().as_deref().unwrap_or("not set")));
+        return Err(format!(
+            "`{key}` is empty: without the line it is {}",
+            option.default().as_deref().unwrap_or("not set")
+        ));
     }
     if !option.is_switch()
         && let Some(why) = values.iter().find_map(|value| option.refusal(value))
@@ -223,7 +232,8 @@ mod tests {
 
     #[test]
     fn every_fault_is_told_with_its_line() {
-        let told = faults("# a comment\nlisten = \"nowhere\"\n\nlog-format = \"text\"\nlog_format = \"xml\"\n");
+        let told =
+            faults("# a comment\nlisten = \"nowhere\"\n\nlog-format = \"text\"\nlog_format = \"xml\"\n");
         assert_eq!(
             told,
             [
@@ -274,7 +284,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("charter.toml");
-        let mine = std::fs::metadata(folder.path()).map(|of| std::os::unix::fs::MetadataExt::uid(&of)).unwrap();
+        let mine =
+            std::fs::metadata(folder.path()).map(|of| std::os::unix::fs::MetadataExt::uid(&of)).unwrap();
         for (text, mode, taken) in [
             ("log = \"info\"", 0o644, true),
             ("database_url = \"postgres://a:b@c/d\"", 0o600, true),

@@ -8,7 +8,7 @@ mod file;
 mod options;
 mod variables;
 
-pub(crate) use file::SettingsFile;
+pub(crate) use file::{SettingsFile, exposed};
 pub(crate) use options::{options, server};
 
 use crate::{

@@ -29,7 +29,12 @@ pub(crate) fn server() -> Command {
 
 /// Every option of the server, in the order of its help.
 pub(crate) fn options() -> Vec<OptionOf> {
-    server().get_arguments().filter(|arg| arg.get_long().is_some()).cloned().map(|arg| OptionOf { arg }).collect()
+    server()
+        .get_arguments()
+        .filter(|arg| arg.get_long().is_some())
+        .cloned()
+        .map(|arg| OptionOf { arg })
+        .collect()
 }
 
 impl OptionOf {
@@ -68,17 +73,21 @@ impl OptionOf {
         let alone = Command::new("file").arg(self.arg.clone().env(None::<&str>));
         let error = alone.try_get_matches_from(["file", &format!("{}={value}", self.flag())]).err()?;
         let known = clap::error::ContextKind::ValidValue;
-        let why = std::error::Error::source(&error).map(ToString::to_string).or_else(|| match error.get(known) {
-            Some(clap::error::ContextValue::Strings(words)) => Some(format!("it is one of `{}`", words.join("`, `"))),
-            _ => None,
-        });
+        let why =
+            std::error::Error::source(&error).map(ToString::to_string).or_else(|| match error.get(known) {
+                Some(clap::error::ContextValue::Strings(words)) => {
+                    Some(format!("it is one of `{}`", words.join("`, `")))
+                }
+                _ => None,
+            });
         let why = why.unwrap_or_else(|| "it is not a value of this option".to_owned());
         Some(if self.is_secret() { why } else { format!("`{value}` is not taken: {why}") })
     }
 
     /// What it is when nobody says.
     pub(crate) fn default(&self) -> Option<String> {
-        let values: Vec<_> = self.arg.get_default_values().iter().map(|text| text.to_string_lossy()).collect();
+        let values: Vec<_> =
+            self.arg.get_default_values().iter().map(|text| text.to_string_lossy()).collect();
         match values.is_empty() {
             true => self.is_switch().then(|| "false".to_owned()),
             false => Some(values.join(",")),
@@ -144,7 +153,8 @@ mod tests {
             assert!(keys.contains(&key), "{key}");
         }
         for option in options() {
-            let telling = ["password", "secret", "token", "_url"].iter().any(|word| option.key().ends_with(word));
+            let telling =
+                ["password", "secret", "token", "_url"].iter().any(|word| option.key().ends_with(word));
             assert!(!telling || option.is_secret(), "{} may hold a secret and is shown", option.key());
         }
     }

@@ -18,8 +18,10 @@ pub(super) fn refuse_mistyped() -> Outcome<()> {
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     match mistyped(set, &known()) {
         None => Ok(()),
-        Some((set, meant)) => Err(Failure::usage(format!("there is no variable `{set}`; is `{meant}` meant?"))
-            .hint("correct it, or take it away")),
+        Some((set, meant)) => {
+            Err(Failure::usage(format!("there is no variable `{set}`; is `{meant}` meant?"))
+                .hint("correct it, or take it away"))
+        }
     }
 }
 
@@ -38,7 +40,8 @@ fn mistyped(set: impl Iterator<Item = String>, known: &BTreeSet<String>) -> Opti
     let mut ours: Vec<_> = set.filter(|name| name.to_uppercase().starts_with("CHARTER")).collect();
     ours.sort();
     ours.into_iter().filter(|name| !known.contains(name)).find_map(|name| {
-        let near = |meant: &&String| strsim::damerau_levenshtein(meant, &name.to_uppercase()) <= TYPO_LETTERS_MAX;
+        let near =
+            |meant: &&String| strsim::damerau_levenshtein(meant, &name.to_uppercase()) <= TYPO_LETTERS_MAX;
         known.iter().find(near).map(|meant| (name, meant.clone()))
     })
 }
@@ -60,7 +63,9 @@ mod tests {
             let (last, before) = (bytes[bytes.len() - 1] as char, bytes[bytes.len() - 2] as char);
             let short = &name[..name.len() - 1];
             let swapped = format!("{}{last}{before}", &name[..name.len() - 2]);
-            for typo in [format!("{name}X"), short.to_owned(), swapped, format!("{short}Q"), name.to_lowercase()] {
+            for typo in
+                [format!("{name}X"), short.to_owned(), swapped, format!("{short}Q"), name.to_lowercase()]
+            {
                 assert!(known.contains(&typo) || found(&typo).is_some(), "{typo} passes");
             }
             assert_eq!(found(name), None, "{name}");

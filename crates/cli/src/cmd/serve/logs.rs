@@ -1,12 +1,7 @@
-//! What a server records of itself: its log on stderr, and the figures for `/metrics`.
+//! What a server says of itself, on stderr.
 
-use crate::exit::{Doing, Failure, Outcome};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use std::time::Duration;
+use crate::exit::{Failure, Outcome};
 use tracing_subscriber::EnvFilter;
-
-/// How often old measurements are folded together.
-const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 
 /// How logs are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -15,20 +10,6 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON value a line
     Json,
-}
-
-/// Records what is measured, and keeps what it holds bounded.
-pub(super) fn metrics() -> Outcome<PrometheusHandle> {
-    let handle = PrometheusBuilder::new().install_recorder().doing("record metrics")?;
-    let kept = handle.clone();
-    tokio::spawn(async move {
-        let mut every = tokio::time::interval(METRICS_UPKEEP);
-        loop {
-            every.tick().await;
-            kept.run_upkeep();
-        }
-    });
-    Ok(handle)
 }
 
 /// What the NATS client says of each connection, the bus says better; unless it is asked for.

@@ -2,7 +2,9 @@
 //! order when asked to.
 
 mod banner;
+mod listening;
 mod logs;
+mod measured;
 mod stream;
 
 use super::{
@@ -22,11 +24,13 @@ use banner::Banner;
 use charter_bus_nats::NatsConfig;
 use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
-use charter_http::HttpConfig;
+use charter_http::{HttpConfig, Tls};
 use charter_store::Lease;
-use logs::{LogFormat, metrics, start_logs};
+use listening::ListeningArgs;
+use logs::{LogFormat, start_logs};
+use measured::metrics;
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -53,9 +57,9 @@ pub(crate) struct Args {
     /// Where backups go
     #[command(flatten)]
     backups: FolderArgs,
-    /// Where to listen: a loopback address and a port; port 0 takes any free one
-    #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
-    listen: SocketAddr,
+    /// Where to listen, and whom to trust there
+    #[command(flatten)]
+    listening: ListeningArgs,
     /// How this installation is shown; set when it is created
     #[arg(long, env = "CHARTER_INSTALLATION_NAME", value_name = "TEXT")]
     installation_name: Option<DisplayName>,
@@ -78,7 +82,9 @@ impl Args {
             ("database_url", self.store.place().map(drop)),
             ("migration_url", self.owner.owner().map(drop)),
             ("nats_url", self.nats.config("charter server").map(drop)),
-            ("listen", refuse_other_machines(self.listen)),
+            ("listen", self.listening.refuse_plaintext()),
+            ("tls_certificate", self.listening.tls().map(drop)),
+            ("trusted_proxy", self.listening.refuse_trust_in_all()),
             ("log", logs::filter(&self.log).map(drop)),
         ];
         checks.into_iter().filter_map(|(key, checked)| Some((key, checked.err()?))).collect()
@@ -87,7 +93,9 @@ impl Args {
 
 /// Serves until told to end.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
-    refuse_other_machines(args.listen)?;
+    args.listening.refuse_plaintext()?;
+    args.listening.refuse_trust_in_all()?;
+    let tls = args.listening.tls()?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     start_logs(args.log_format, &args.log)?;
@@ -99,16 +107,23 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     }
     bring_up_to_date(app, &place, &args.owner).await?;
     let opened = place.open(Access::Server).await?;
-    let done = serve(app, &args, &place, &opened, nats.as_ref()).await;
+    let done = serve(app, &args, &place, &opened, nats.as_ref(), tls).await;
     opened.close().await;
     done
 }
 
-async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Option<&NatsConfig>) -> Outcome {
+async fn serve(
+    app: &App,
+    args: &Args,
+    place: &Place,
+    opened: &Opened,
+    nats: Option<&NatsConfig>,
+    tls: Option<Tls>,
+) -> Outcome {
     let head = opened.store.head().await.map_err(|error| opening(&error))?;
     let bus = stream::connected(nats, head.offset == Offset::ZERO).await?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-        Failure::error(format!("can't listen on {}: {error}", args.listen))
+    let listener = TcpListener::bind(args.listening.listen).await.map_err(|error| {
+        Failure::error(format!("can't listen on {}: {error}", args.listening.listen))
             .hint("`--listen 127.0.0.1:0` takes any free port")
     })?;
     let address = listener.local_addr().doing("read the address")?;
@@ -127,10 +142,13 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     };
     // Before it says that it is there: whoever waits for that may end it at once.
     let end = told_to_end()?;
-    app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
-    let config = HttpConfig { metrics: Some(measured), ..HttpConfig::default() };
+    if let Some(tls) = tls.clone() {
+        args.listening.keep_up(tls)?;
+    }
+    app.out.text(&told(place, &started, &others, publishing.as_ref(), (address, tls.is_some())))?;
+    let config = args.listening.http(HttpConfig { metrics: Some(measured), ..HttpConfig::default() });
     let router = charter_http::router(control.clone(), config);
-    let served = charter_http::serve(listener, router, end).await;
+    let served = charter_http::serve_over(listener, tls, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.clone().shutdown().await;
     if let Some(publishing) = publishing {
@@ -138,16 +156,6 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     }
     served.doing("serve")?;
     Ok(Exit::Done)
-}
-
-fn refuse_other_machines(listen: SocketAddr) -> Outcome<()> {
-    if listen.ip().is_loopback() {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "`{listen}` can be reached from other machines, which needs TLS that this version does not have"
-    ))
-    .hint("listen on 127.0.0.1 and put a reverse proxy that speaks TLS in front of it"))
 }
 
 fn config(app: &App, args: &Args, place: &Place) -> Config {
@@ -195,7 +203,7 @@ fn told(
     started: &Started,
     others: &[Lease],
     publishing: Option<&Publishing>,
-    address: SocketAddr,
+    (address, encrypted): (SocketAddr, bool),
 ) -> String {
     Banner {
         place,
@@ -204,6 +212,7 @@ fn told(
         others,
         setup_code: started.setup_code.as_ref().map(|code| code.expose()),
         address,
+        encrypted,
     }
     .text()
 }
