@@ -69,7 +69,6 @@ impl Problem {
         self
     }
 
-    #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
     }

@@ -1,5 +1,5 @@
-//! The API as other machines reach it: over TLS with the same bounds as without, with its certificate changed meanwhile,
-//! behind proxies, and no more often than each may ask.
+//! The API as other machines reach it: over TLS with the same bounds as without, with its certificate changed
+//! meanwhile, behind proxies, and no more often than each may ask.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use charter_control::{Config, Control};

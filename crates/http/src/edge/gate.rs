@@ -12,7 +12,7 @@ use crate::{
 };
 use axum::{
     extract::{RawPathParams, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -59,7 +59,10 @@ pub(crate) async fn gate(
             let who = match authenticate(&app, headers).await {
                 Ok(who) => who,
                 // Above the bound nobody learns whether a credential is good.
-                Err(problem) => return Err(app.rates.stranger(from).err().unwrap_or(problem)),
+                Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+                    return Err(app.rates.stranger(from).err().unwrap_or(problem));
+                }
+                Err(problem) => return Err(problem),
             };
             // What is previewed is one request with the preview.
             let left = if preview.is_some() { None } else { app.rates.caller(who.user)? };

@@ -1,5 +1,5 @@
-//! How often somebody may ask: a bucket for each caller who is signed in, and one for each address of those who are not,
-//! or whose credential is refused. Whoever has a good credential is never held up by his neighbours' bad ones.
+//! How often somebody may ask: a bucket for each caller who is signed in, and one for each address of those who are
+//! not, or whose credential is refused. Whoever has a good credential is never held up by his neighbours' bad ones.
 
 use crate::{HttpConfig, RateLimit, problem::Problem};
 use axum::http::{HeaderMap, HeaderValue};
@@ -10,10 +10,16 @@ use governor::{
     middleware::StateInformationMiddleware,
     state::keyed::HashMapStateStore,
 };
-use std::{hash::Hash, net::IpAddr};
+use std::{
+    hash::Hash,
+    net::IpAddr,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
-/// The most buckets of a kind that are kept; those that are full again are forgotten first.
+/// From so many buckets of a kind on, those that are full again are forgotten.
 const BUCKETS_MAX: usize = 50_000;
+/// After how many requests they are.
+const LOOKED_THROUGH_EVERY: u32 = 1_024;
 
 type Buckets<K> = RateLimiter<K, HashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
@@ -27,6 +33,7 @@ struct Kind<K: Hash + Eq + Clone> {
     name: &'static str,
     limit: RateLimit,
     buckets: Buckets<K>,
+    taken: AtomicU32,
 }
 
 /// What is left to somebody, as the headers of his answer tell it.
@@ -75,11 +82,13 @@ fn network(address: IpAddr) -> IpAddr {
 impl<K: Hash + Eq + Clone> Kind<K> {
     fn new(name: &'static str, limit: RateLimit) -> Self {
         let quota = Quota::per_second(limit.per_second).allow_burst(limit.burst);
-        Self { name, limit, buckets: RateLimiter::hashmap(quota).with_middleware() }
+        Self { name, limit, buckets: RateLimiter::hashmap(quota).with_middleware(), taken: AtomicU32::new(0) }
     }
 
     fn take(&self, key: &K) -> Result<Left, Problem> {
-        if self.buckets.len() >= BUCKETS_MAX {
+        // Looking through all of them is not done for each request of those who would have it done.
+        let count = self.taken.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(LOOKED_THROUGH_EVERY) && self.buckets.len() >= BUCKETS_MAX {
             self.buckets.retain_recent();
         }
         match self.buckets.check_key(key) {
@@ -155,6 +164,19 @@ mod tests {
             assert!(rates.caller(user(1)).unwrap().is_none());
             assert!(rates.stranger(Some(IpAddr::from([192, 0, 2, 1]))).unwrap().is_none());
         }
+    }
+
+    #[test]
+    fn buckets_that_are_full_again_are_forgotten() {
+        let kind = Kind::<u32>::new("test", RateLimit::new(1_000_000, 1).unwrap());
+        for number in 0..3 * BUCKETS_MAX as u32 {
+            let _ = kind.take(&number);
+        }
+        assert!(
+            kind.buckets.len() < BUCKETS_MAX + 2 * LOOKED_THROUGH_EVERY as usize,
+            "{}",
+            kind.buckets.len()
+        );
     }
 
     #[test]
