@@ -36,3 +36,34 @@ async fn no_request_made_up_from_the_document_is_answered_otherwise_than_it_says
     let caller = charter_tests::Caller::new(&server.url, Some(token));
     caller.get("/api/v1/users").await.unwrap().expect(200).unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_are_told_as_openmetrics_to_those_who_accept_that() {
+    let installation = Installation::new(Database::Sqlite).unwrap();
+    let server = Server::start(&installation).await.unwrap();
+    let admin = server.set_up().await.unwrap();
+    let request = admin.request(reqwest::Method::GET, "/metrics");
+    let answer = request.header("accept", "application/openmetrics-text;version=1.0.0").send().await.unwrap();
+    let form = answer.headers().get("content-type").unwrap().to_str().unwrap().to_owned();
+    let text = answer.text().await.unwrap();
+
+    assert_eq!(form, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    assert!(text.ends_with("# EOF\n") && !text.contains("\n\n"), "{text}");
+    for line in [
+        "# TYPE charter_http_requests counter",
+        "# TYPE charter_http_request_seconds histogram",
+        "# UNIT charter_http_request_seconds seconds",
+        "# TYPE charter_policy_version gauge",
+    ] {
+        assert!(text.lines().any(|told| told == line), "{line}: {text}");
+    }
+    for described in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = described.split(' ').next().unwrap();
+        assert!(text.contains(&format!("# HELP {name} ")), "{name} is not described");
+    }
+    let plain = admin.text("/metrics").await.unwrap();
+    assert!(
+        plain.contains("# TYPE charter_http_requests_total counter") && !plain.contains("# EOF"),
+        "{plain}"
+    );
+}
