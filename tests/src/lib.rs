@@ -12,6 +12,7 @@ mod log;
 mod metrics;
 mod server;
 mod stream;
+mod tools;
 
 pub use caller::{Answer, Caller};
 pub use fleet::Fleet;
@@ -21,6 +22,7 @@ pub use log::{Log, state_of};
 pub use metrics::Metrics;
 pub use server::{ADMIN, PASSWORD, Server};
 pub use stream::Stream;
+pub use tools::schemathesis;
 
 use anyhow::bail;
 use std::time::{Duration, Instant};

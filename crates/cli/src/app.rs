@@ -34,6 +34,9 @@ pub(crate) struct Globals {
     /// A file that holds an API token; `CHARTER_TOKEN` holds the token itself
     #[arg(long, global = true, env = "CHARTER_TOKEN_FILE", value_name = "FILE", value_parser = path_or_empty())]
     pub(crate) token_file: Option<PathBuf>,
+    /// A server's configuration file; read by `serve` and the verbs on the host that work on its store
+    #[arg(long, global = true, env = "CHARTER_SERVER_CONFIG", value_name = "FILE", value_parser = path_or_empty())]
+    pub(crate) config: Option<PathBuf>,
     /// Why you do this: recorded with what you change
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
@@ -72,6 +75,11 @@ impl App {
     /// Why the caller does this, in his words.
     pub(crate) fn reason(&self) -> Option<String> {
         self.globals.reason.clone()
+    }
+
+    /// The server's configuration file, when one is named.
+    pub(crate) fn config_file(&self) -> Option<PathBuf> {
+        self.globals.config.clone().filter(|path| !path.as_os_str().is_empty())
     }
 
     /// Whether changes are only previewed.

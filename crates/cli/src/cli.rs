@@ -26,6 +26,9 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Run the server, on a SQLite file or a PostgreSQL database
     Serve(cmd::serve::Args),
+    /// The server's configuration file: check it, or show what counts in the end
+    #[command(subcommand)]
+    Config(cmd::config::Verb),
     /// Create the first administrator of a new installation, and sign in
     Setup(cmd::setup::Args),
     /// Bring a store's schema up to date
@@ -171,6 +174,7 @@ pub(crate) async fn run(cli: Cli) -> Outcome {
 async fn dispatch(app: &App, verb: Verb) -> Outcome {
     match verb {
         Verb::Serve(args) => cmd::serve::run(app, args).await,
+        Verb::Config(verb) => cmd::config::run(app, verb),
         Verb::Setup(args) => cmd::setup::run(app, args).await,
         Verb::Migrate(args) => cmd::migrate::run(app, args).await,
         Verb::Servers => cmd::servers::run(app).await,

@@ -8,15 +8,18 @@ mod cmd;
 mod contexts;
 mod exit;
 mod output;
+mod settings;
 
-use clap::Parser;
 use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // One TLS provider in the whole program, chosen here and nowhere else; a second install can't happen this early.
     drop(rustls::crypto::aws_lc_rs::default_provider().install_default());
-    let cli = cli::Cli::parse();
+    let cli = match settings::parsed() {
+        Ok(cli) => cli,
+        Err(failure) => return report(&failure),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report(&Failure::error(format!("can't start: {error}"))),

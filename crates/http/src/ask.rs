@@ -4,7 +4,7 @@
 use crate::{App, access::Row, edge::Params, problem::Problem};
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, request::Parts},
+    http::{HeaderMap, header, request::Parts},
 };
 use charter_commands::Command;
 use charter_control::{Authenticated, Past, PreviewSlot, Receipt, Request, RequestMeta};
@@ -20,7 +20,7 @@ pub use paging::PAGE_ROWS_MAX;
 pub(crate) use paging::PageAsk;
 
 /// The longest idempotency key, in bytes.
-const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+pub(crate) const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 
 /// What a caller needs on an object for what he is about to do: who holds it may know the object.
 pub(crate) enum Needs {
@@ -103,6 +103,15 @@ impl<S: Sync> FromRequestParts<S> for Visit {
 fn claims_to_undo(reason: &str) -> bool {
     let rest = reason.split_once(char::is_whitespace).filter(|(word, _)| word.eq_ignore_ascii_case("undoes"));
     rest.is_some_and(|(_, rest)| rest.trim_start().starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// Whether a request names this type among those it accepts.
+pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|media| {
+        let name = media.split(';').next().unwrap_or_default().trim();
+        name.eq_ignore_ascii_case(wanted)
+    })
 }
 
 /// One of core's keys, written in this crate.

@@ -15,6 +15,7 @@ pub mod dto;
 mod edge;
 mod live;
 mod openapi;
+mod openmetrics;
 mod problem;
 mod read;
 mod routes;
@@ -24,12 +25,13 @@ pub use access::{ACCESS_TABLE, Gate, Row, TypeKey};
 pub use ask::PAGE_ROWS_MAX;
 pub use authzen::{InvalidSubjectType, InvalidUrl, PublicUrl, SubjectType};
 pub use body::BODY_BYTES_MAX;
-pub use edge::{CONNECTIONS_MAX, serve};
+pub use edge::{CONNECTIONS_MAX, Tls, TlsError, serve, serve_over};
+pub use ipnet::IpNet;
 
 use axum::{Extension, Router, middleware::from_fn_with_state};
 use charter_control::Control;
 use metrics_exporter_prometheus::PrometheusHandle;
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use utoipa::openapi::OpenApi;
 
@@ -54,6 +56,28 @@ pub struct HttpConfig {
     pub public_url: Option<PublicUrl>,
     /// What users are called besides `user` by those who ask in the words of AuthZEN.
     pub subject_types: Vec<SubjectType>,
+    /// The proxies that are believed whom a request is from.
+    pub trusted_proxies: Vec<IpNet>,
+    /// How often each caller who is signed in may ask.
+    pub caller_rate: Option<RateLimit>,
+    /// How often those who are not may ask from one address, and credentials be refused there.
+    pub address_rate: Option<RateLimit>,
+}
+
+/// A bound on how often somebody may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// So many requests a second, on average.
+    pub per_second: NonZeroU32,
+    /// So many at once.
+    pub burst: NonZeroU32,
+}
+
+impl RateLimit {
+    /// A bound; none where a number is 0.
+    pub fn new(per_second: u32, burst: u32) -> Option<Self> {
+        Some(Self { per_second: NonZeroU32::new(per_second)?, burst: NonZeroU32::new(burst)? })
+    }
 }
 
 impl Default for HttpConfig {
@@ -66,6 +90,9 @@ impl Default for HttpConfig {
             metrics: None,
             public_url: None,
             subject_types: Vec::new(),
+            trusted_proxies: Vec::new(),
+            caller_rate: None,
+            address_rate: None,
         }
     }
 }
@@ -79,6 +106,9 @@ impl std::fmt::Debug for HttpConfig {
             .field("heartbeat_every", &self.heartbeat_every)
             .field("public_url", &self.public_url)
             .field("subject_types", &self.subject_types)
+            .field("trusted_proxies", &self.trusted_proxies)
+            .field("caller_rate", &self.caller_rate)
+            .field("address_rate", &self.address_rate)
             .finish_non_exhaustive()
     }
 }
@@ -96,6 +126,8 @@ pub(crate) struct App {
     pub(crate) writing: Arc<Semaphore>,
     /// Room for live streams.
     pub(crate) streaming: Arc<Semaphore>,
+    /// How often who may ask.
+    pub(crate) rates: Arc<edge::Rates>,
     pub(crate) document: Arc<str>,
 }
 
@@ -110,6 +142,7 @@ impl App {
             visiting: Arc::new(Semaphore::new(room.div_ceil(4))),
             writing: Arc::new(Semaphore::new(room.div_ceil(4))),
             streaming: Arc::new(Semaphore::new(config.streams_at_once_max)),
+            rates: Arc::new(edge::Rates::new(&config)),
             config: Arc::new(config),
             document,
         }

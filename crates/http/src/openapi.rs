@@ -3,9 +3,11 @@
 
 use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
+    ask::IDEMPOTENCY_KEY_BYTES_MAX,
     dto::{EventReason, ProblemBody, ScimError},
     scim,
 };
+use charter_events::envelope::REASON_BYTES_MAX;
 use std::collections::BTreeSet;
 use utoipa::{
     OpenApi, PartialSchema, ToSchema,
@@ -24,6 +26,8 @@ const SCHEME: &str = "bearer";
 const COOKIE: &str = "cookie";
 const PROBLEM: &str = "Problem";
 const SCIM_ERROR: &str = "ScimError";
+/// What `If-Match` takes.
+const ETAG: &str = r#"^(\*|"[0-9]+")$"#;
 
 #[derive(OpenApi)]
 #[openapi()]
@@ -99,19 +103,23 @@ fn templated(path: &str) -> String {
 fn complete(operation: &mut Operation, row: &Row) {
     let parameters = operation.parameters.get_or_insert_default();
     parameters.extend(row.query.iter().map(|name| query(name)));
-    parameters.push(header("Policy-Version-Min", "Answer at this policy version or a later one", false));
+    let about = "Answer at this policy version or a later one; 503 `version_not_reached` after a wait";
+    // Waiting is for those who are signed in.
+    if row.gate != Gate::Public {
+        parameters.push(header("Policy-Version-Min", about, number(0, None), false));
+    }
     if row.if_match {
-        parameters.push(header("If-Match", "The `ETag` last seen, or `*`", true));
+        let one_of_ours =
+            ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).pattern(Some(ETAG));
+        parameters.push(header("If-Match", "The `ETag` last seen, or `*`", one_of_ours.build().into(), true));
     }
     if row.writes {
-        parameters.push(header(
-            "X-Reason",
-            "Why, recorded with the change; at most 1024 bytes, not `undoes <offset>`",
-            false,
-        ));
+        let about = "Why, recorded with the change; at most 1024 bytes, not `undoes <offset>`";
+        parameters.push(header("X-Reason", about, text_within(REASON_BYTES_MAX), false));
         if row.method == "POST" {
             let about = "The same key and request again gives the first answer; kept at least 24 hours";
-            parameters.push(header("Idempotency-Key", about, false));
+            let key = text_within(IDEMPOTENCY_KEY_BYTES_MAX);
+            parameters.push(header("Idempotency-Key", about, key, false));
         }
     }
     let (security, needs) = match row.gate {
@@ -168,19 +176,25 @@ fn bearer() -> Vec<SecurityRequirement> {
     [SCHEME, COOKIE].map(|scheme| SecurityRequirement::new(scheme, Vec::<String>::new())).into()
 }
 
-fn header(name: &str, about: &str, required: bool) -> RefOr<Parameter> {
+fn header(name: &str, about: &str, schema: Schema, required: bool) -> RefOr<Parameter> {
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Header)
         .required(if required { Required::True } else { Required::False })
         .description(Some(about))
-        .schema(Some(text()))
+        .schema(Some(schema))
         .build()
         .into()
 }
 
 fn text() -> Schema {
     ObjectBuilder::new().schema_type(SchemaType::Type(Type::String)).build().into()
+}
+
+/// A text that is not empty; its bound is told in characters, of which none is shorter than a byte.
+fn text_within(bytes_max: usize) -> Schema {
+    let text = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
+    text.min_length(Some(1)).max_length(Some(bytes_max)).build().into()
 }
 
 fn words(words: &[&str]) -> Schema {

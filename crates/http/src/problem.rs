@@ -5,9 +5,12 @@ mod operations;
 mod tables;
 mod undo;
 
-use crate::dto::{EventReason, ProblemBody};
+use crate::{
+    dto::{EventReason, ProblemBody},
+    edge::Left,
+};
 use axum::{
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use charter_commands::{Class, Refusal};
@@ -353,6 +356,17 @@ impl From<SignInError> for Problem {
 }
 
 impl Problem {
+    /// Somebody asks more often than he may.
+    pub(crate) fn asks_too_often(seconds: u64, left: Left) -> Self {
+        let detail = "you ask too often; `Retry-After` says when there is room again";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+        let mut headers = HeaderMap::new();
+        left.tell(&mut headers);
+        problem.0.headers.extend(headers.into_iter().filter_map(|(name, value)| Some((name?, value))));
+        problem.0.headers.push((header::RETRY_AFTER, HeaderValue::from(seconds.max(1))));
+        problem
+    }
+
     fn too_many(seconds: u64) -> Self {
         let mut problem =
             Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", "too many attempts, wait a while");

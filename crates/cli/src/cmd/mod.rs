@@ -9,6 +9,7 @@ pub(crate) mod catalog;
 pub(crate) mod changes;
 mod common;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod doctor;

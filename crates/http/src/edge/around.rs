@@ -1,7 +1,11 @@
 //! Around every request: its id, a bound on how many run and how long, what happens when a handler panics, the headers
 //! every answer has, and its line in the access log.
 
-use super::gate::LoggedUser;
+use super::{
+    client::{Peer, client},
+    gate::LoggedUser,
+    trace::trace_id,
+};
 use crate::{
     App,
     access::{self, Gate},
@@ -19,7 +23,7 @@ use axum::{
 use charter_control::Freshness;
 use charter_events::envelope::REQUEST_ID_BYTES_MAX;
 use futures_util::FutureExt;
-use std::{panic::AssertUnwindSafe, time::Instant};
+use std::{net::IpAddr, panic::AssertUnwindSafe, time::Instant};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -27,18 +31,33 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// For how many seconds the server has not reached its store; absent when it has.
 const POLICY_STALE: HeaderName = HeaderName::from_static("policy-stale");
 
+/// What an answer over TLS says to browsers: for a year from now, in no other way.
+const ONLY_ENCRYPTED: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// The address a request is from, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ClientAddress(pub(super) IpAddr);
+
 /// Runs the rest of the stack for one request.
 pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
     let id = request_id(request.headers());
     let echo = echoed(&request).unwrap_or_else(|| id.clone());
     request.headers_mut().insert(REQUEST_ID, id.clone());
-    let line = Line::of(&request, id);
+    let peer = request.extensions().get::<Peer>().copied();
+    let from = peer.map(|peer| client(peer, request.headers(), &app.config.trusted_proxies));
+    if let Some(from) = from {
+        request.extensions_mut().insert(ClientAddress(from));
+    }
+    let line = Line::of(&request, from, id);
     let of_scim = scim::is_path(request.uri().path());
     let mut response = bounded(&app, request, next).await;
     finish(&app, &mut response, echo);
     if of_scim {
         response = scim::told(response);
+    }
+    if peer.is_some_and(|peer| peer.encrypted) {
+        response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, ONLY_ENCRYPTED);
     }
     line.log(&response, began);
     response
@@ -153,6 +172,8 @@ struct Line {
     method: &'static str,
     path: String,
     route: String,
+    from: Option<IpAddr>,
+    trace: Option<String>,
     id: HeaderValue,
 }
 
@@ -185,12 +206,14 @@ fn masked(route: &str, path: &str) -> String {
 const UUID_CHARS: usize = 36;
 
 impl Line {
-    fn of(request: &Request, id: HeaderValue) -> Self {
+    fn of(request: &Request, from: Option<IpAddr>, id: HeaderValue) -> Self {
         let route = route_of(request);
         Self {
             method: known(request.method()),
             path: masked(route, request.uri().path()),
             route: route.to_owned(),
+            from,
+            trace: trace_id(request.headers()),
             id,
         }
     }
@@ -199,6 +222,7 @@ impl Line {
         let status = response.status().as_u16();
         let seconds = began.elapsed().as_secs_f64();
         let user = response.extensions().get::<LoggedUser>().map(|user| user.0.to_string());
+        let client = self.from.map(tracing::field::display);
         let code = response.extensions().get::<ProblemCode>().map(|code| code.0);
         macro_rules! tell {
             ($at:ident) => {
@@ -209,6 +233,8 @@ impl Line {
                     status,
                     code,
                     user,
+                    client,
+                    trace_id = self.trace,
                     request_id = self.id.to_str().unwrap_or_default(),
                     milliseconds = (seconds * 1_000_000.0).round() / 1_000.0,
                     "answered"

@@ -1,7 +1,7 @@
 //! The gate of a route: who is calling, at which version, with which parameters, and whether he holds the row's key
 //! anywhere. It fails closed and puts what it learned into the request; a handler can't get it any other way.
 
-use super::{cookies, params::Params};
+use super::{around::ClientAddress, cookies, params::Params, rates::Left};
 use crate::{
     App,
     access::{Gate, Row, TypeKey},
@@ -13,7 +13,7 @@ use crate::{
 };
 use axum::{
     extract::{RawPathParams, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -26,6 +26,9 @@ use std::sync::Arc;
 /// Who asked, kept beside the response for the access log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LoggedUser(pub(crate) UserId);
+
+/// What asks whether the server is there.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 /// The parameter that asks about the past.
 const AS_OF: &str = "as_of";
@@ -52,14 +55,27 @@ pub(crate) async fn gate(
     }
     let params = Params::parse(request.uri().query(), row.query)?;
     let headers = request.headers();
-    let who = match row.gate {
-        Gate::Public => None,
-        _ => match authenticate(&app, request.method(), headers).await {
-            Err(problem) if decides && problem.is_unavailable() => {
-                return authzen::closed(&app, row, request).await;
-            }
-            who => Some(who?),
-        },
+    let from = request.extensions().get::<ClientAddress>().map(|address| address.0);
+    let (who, left) = match row.gate {
+        // Probes are answered however often: a busy server is alive.
+        Gate::Public if PROBES.contains(&row.path) => (None, None),
+        Gate::Public => (None, app.rates.stranger(from)?),
+        _ => {
+            let who = match authenticate(&app, request.method(), headers).await {
+                Ok(who) => who,
+                Err(problem) if decides && problem.is_unavailable() => {
+                    return authzen::closed(&app, row, request).await;
+                }
+                // Above the bound nobody learns whether a credential is good.
+                Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+                    return Err(app.rates.stranger(from).err().unwrap_or(problem));
+                }
+                Err(problem) => return Err(problem),
+            };
+            // What is previewed is one request with the preview.
+            let left = if preview.is_some() { None } else { app.rates.caller(who.user)? };
+            (Some(who), left)
+        }
     };
     // Whoever decides says no rather than nothing, to those who may ask at all.
     if fresh.is_err() {
@@ -85,7 +101,7 @@ pub(crate) async fn gate(
         Arc::new(Asked { app, policy, past: None, now, row, params, segments, if_match, headers, preview });
     let Some(who) = who else {
         request.extensions_mut().insert(asked);
-        return Ok(next.run(request).await);
+        return Ok(told_what_is_left(next.run(request).await, left));
     };
     let ask = Ask::new(asked, who);
     let user = LoggedUser(ask.user);
@@ -104,7 +120,14 @@ pub(crate) async fn gate(
         Err(problem) => problem.into_response(),
     };
     response.extensions_mut().insert(user);
-    Ok(response)
+    Ok(told_what_is_left(response, left))
+}
+
+fn told_what_is_left(mut response: Response, left: Option<Left>) -> Response {
+    if let Some(left) = left {
+        left.tell(response.headers_mut());
+    }
+    response
 }
 
 /// Refuses to answer from a policy that is too old: what was revoked since is not known here. How the server is doing

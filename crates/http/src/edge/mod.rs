@@ -1,23 +1,29 @@
 //! The edge: what happens to every request before a handler and to every answer after it.
 
 mod around;
+mod client;
 mod commands;
 pub(crate) mod cookies;
 mod cursor;
 mod gate;
 mod opening;
 mod params;
+mod rates;
 mod server;
 mod stalling;
 mod stopping;
+mod tls;
+mod trace;
 
 pub(crate) use around::{around, method_not_allowed, no_route};
 pub(crate) use commands::Commands;
 pub(crate) use cursor::{Cursor, CursorOf};
 pub(crate) use gate::gate;
 pub(crate) use params::Params;
-pub use server::{CONNECTIONS_MAX, serve};
+pub(crate) use rates::{Left, Rates};
+pub use server::{CONNECTIONS_MAX, serve, serve_over};
 pub(crate) use stopping::Stopping;
+pub use tls::{Tls, TlsError};
 
 use sha2::{Digest, Sha256};
 

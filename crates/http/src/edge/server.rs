@@ -1,15 +1,25 @@
 //! Serving a router on a listener: HTTP/1.1 and HTTP/2, bounded in connections, headers and time, and ended without
 //! breaking off what is being answered. The one place that knows the HTTP implementation.
 
-use super::{opening::Opening, stalling::Stalling, stopping::Stopping};
+use super::{
+    client::{Introduced, Peer},
+    opening::Opening,
+    stalling::Stalling,
+    stopping::Stopping,
+    tls::Tls,
+};
 use axum::{Extension, Router};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
+    server::{
+        conn::auto,
+        graceful::{GracefulShutdown, Watcher},
+    },
     service::TowerToHyperService,
 };
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{Semaphore, watch},
 };
@@ -40,28 +50,42 @@ pub async fn serve(
     router: Router,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
-    serve_within(listener, router, Duration::from_secs(HEAD_SECONDS_MAX), shutdown).await
+    serve_over(listener, None, router, shutdown).await
+}
+
+/// The same over TLS, when there is a certificate.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_over(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    router: Router,
+    shutdown: impl Future<Output = ()> + Send,
+) -> std::io::Result<()> {
+    serve_within(listener, tls, router, Duration::from_secs(HEAD_SECONDS_MAX), shutdown).await
 }
 
 /// The same with a bound of its own on how long a connection may leave open which protocol it speaks.
 async fn serve_within(
     listener: TcpListener,
+    tls: Option<Tls>,
     router: Router,
     opening_max: Duration,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let graceful = GracefulShutdown::new();
-    let server = builder();
     let (stopping, told) = watch::channel(false);
     let router = router.layer(Extension(Stopping::told_by(told)));
+    let talk = Talk { server: Arc::new(builder()), router, opening_max };
     tokio::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
             () = &mut shutdown => break,
             accepted = accept(&listener, &connections) => accepted,
         };
-        let (stream, permit) = match accepted {
+        let (stream, address, permit) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
@@ -69,14 +93,17 @@ async fn serve_within(
                 continue;
             }
         };
-        let service = TowerToHyperService::new(router.clone());
         let stream = Stalling::new(stream, Duration::from_secs(STALL_SECONDS_MAX));
-        let stream = TokioIo::new(Opening::new(stream, opening_max));
-        let connection = server.serve_connection(stream, service).into_owned();
-        let watched = graceful.watch(connection);
+        let peer = Peer { address, encrypted: tls.is_some() };
+        let (talk, watcher, tls) = (talk.clone(), graceful.watcher(), tls.clone());
         tokio::spawn(async move {
-            if let Err(error) = watched.await {
-                tracing::debug!(error = %error, "a connection broke off");
+            match tls {
+                None => talk.on(stream, peer, watcher).await,
+                Some(tls) => match tokio::time::timeout(opening_max, tls.acceptor().accept(stream)).await {
+                    Ok(Ok(stream)) => talk.on(stream, peer, watcher).await,
+                    Ok(Err(error)) => tracing::debug!(%error, "a connection came to no TLS"),
+                    Err(_) => tracing::debug!("a connection took too long to come to TLS"),
+                },
             }
             drop(permit);
         });
@@ -89,14 +116,36 @@ async fn serve_within(
     Ok(())
 }
 
-type Accepted = std::io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)>;
+/// What is said on every connection.
+#[derive(Clone)]
+struct Talk {
+    server: Arc<auto::Builder<TokioExecutor>>,
+    router: Router,
+    opening_max: Duration,
+}
+
+impl Talk {
+    async fn on<S>(self, stream: S, peer: Peer, watcher: Watcher)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = TowerToHyperService::new(Introduced { inner: self.router, peer });
+        let stream = TokioIo::new(Opening::new(stream, self.opening_max));
+        let connection = self.server.serve_connection(stream, service).into_owned();
+        if let Err(error) = watcher.watch(connection).await {
+            tracing::debug!(error = %error, "a connection broke off");
+        }
+    }
+}
+
+type Accepted = std::io::Result<(tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)>;
 
 /// The next connection, once there is room for one.
 async fn accept(listener: &TcpListener, connections: &Arc<Semaphore>) -> Accepted {
     let permit = Arc::clone(connections).acquire_owned().await.map_err(std::io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
+    let (stream, address) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, permit))
+    Ok((stream, address, permit))
 }
 
 fn builder() -> auto::Builder<TokioExecutor> {
@@ -121,7 +170,6 @@ fn builder() -> auto::Builder<TokioExecutor> {
 mod tests {
     use super::*;
     use axum::routing::get;
-    use std::net::SocketAddr;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         net::TcpStream,
@@ -133,7 +181,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let router = Router::new().route("/", get(|| async { "fine" }));
-        tokio::spawn(serve_within(listener, router, OPENING_MAX, std::future::pending()));
+        tokio::spawn(serve_within(listener, None, router, OPENING_MAX, std::future::pending()));
         at
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Answered, POLICY_VERSION},
-    ask::{Ask, PAGE_ROWS_MAX},
+    ask::{Ask, PAGE_ROWS_MAX, accepts},
     dto,
     edge::Stopping,
     live,
@@ -37,12 +37,12 @@ pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Pro
     let after = ask.params.number::<u64>("after")?.unwrap_or(0);
     let after = Offset::new(after).ok_or_else(|| Problem::invalid_parameter("after", "it is no offset"))?;
     let limit = ask.params.number::<usize>("limit")?;
-    if wants_stream(&ask.headers) {
+    let seen = last_event_id(&ask.headers)?;
+    if accepts(&ask.headers, "text/event-stream") {
         if limit.is_some() {
             return Err(Problem::invalid_parameter("limit", "a live stream has none"));
         }
-        let after = last_event_id(&ask.headers)?.unwrap_or(after);
-        return live::answer(&ask, after, stopping);
+        return live::answer(&ask, seen.unwrap_or(after), stopping);
     }
     let limit = limit.unwrap_or(EVENTS_DEFAULT);
     if !(1..=PAGE_ROWS_MAX).contains(&limit) {
@@ -54,15 +54,6 @@ pub(crate) async fn events(ask: Ask, stopping: Stopping) -> Result<Response, Pro
         (POLICY_VERSION, ask.policy.version().to_string()),
     ];
     Ok((headers, text).into_response())
-}
-
-/// Whether the request names the type of a live stream among those it accepts.
-fn wants_stream(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.flat_map(|value| value.split(',')).any(|media| {
-        let name = media.split(';').next().unwrap_or_default().trim();
-        name.eq_ignore_ascii_case("text/event-stream")
-    })
 }
 
 /// Where a reader whose stream broke off goes on.

@@ -2,8 +2,9 @@
 
 use crate::{
     answer::{Answer, Answered},
-    ask::{Ask, Visit},
+    ask::{Ask, Visit, accepts},
     dto,
+    openmetrics::{OPENMETRICS, openmetrics},
     problem::Problem,
 };
 use axum::{
@@ -33,13 +34,19 @@ pub(crate) async fn readyz(visit: Visit) -> Answered<dto::Health> {
     }
 }
 
-/// Counters and timings, in the text format of Prometheus.
+/// Counters and timings: as OpenMetrics for whoever accepts that, else in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "operations",
-    responses((status = 200, description = "The metrics", content_type = "text/plain", body = String)))]
+    responses((status = 200, description = "The metrics", content(
+        (String = "text/plain"), (String = "application/openmetrics-text")))))]
 pub(crate) async fn metrics(ask: Ask) -> Result<Response, Problem> {
     ask.require("core.projection.read", Scope::Global)?;
     let text = ask.app.config.metrics.as_ref().map(|metrics| metrics.render()).unwrap_or_default();
-    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+    let (form, text) = if accepts(&ask.headers, OPENMETRICS) {
+        ("application/openmetrics-text; version=1.0.0; charset=utf-8", openmetrics(&text))
+    } else {
+        ("text/plain; version=0.0.4", text)
+    };
+    Ok(([(header::CONTENT_TYPE, form), (header::VARY, "accept")], text).into_response())
 }
 
 /// The servers that are alive on this installation's store, as of this server's last look: whoever is missing from it

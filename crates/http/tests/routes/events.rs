@@ -58,3 +58,12 @@ async fn odd_offsets_are_refused() {
     let none = api.admin("GET", "/events?after=9223372036854775807", Value::Null).await.ok(200);
     assert_eq!(none.text, "");
 }
+
+#[tokio::test]
+async fn a_place_to_go_on_from_is_understood_or_refused_also_where_a_page_does_not_need_it() {
+    let api = Api::furnished().await;
+    for (seen, status) in [("3", 200), ("0", 200), ("x", 400), ("-1", 400), ("9223372036854775808", 400)] {
+        let reply = api.call("GET", "/events").by(&api.admin).header("last-event-id", seen).send().await;
+        assert_eq!(reply.status, status, "{seen}: {}", reply.text);
+    }
+}

@@ -23,6 +23,8 @@ pub(super) struct Banner<'a> {
     pub(super) setup_code: Option<&'a str>,
     /// Where it listens.
     pub(super) address: SocketAddr,
+    /// Whether it speaks TLS there.
+    pub(super) encrypted: bool,
 }
 
 impl Banner<'_> {
@@ -47,14 +49,22 @@ impl Banner<'_> {
         if let Some(code) = self.setup_code {
             text.push_str(&self.setup(code));
         }
-        text.push_str(&format!("  listening on  http://{}\n", self.address));
+        text.push_str(&format!("  listening on  {}\n", self.url()));
         text
+    }
+
+    fn url(&self) -> String {
+        format!("{}://{}", if self.encrypted { "https" } else { "http" }, self.address)
     }
 
     fn setup(&self, code: &str) -> String {
         let program = program();
-        let url = format!("http://{}", self.address);
-        let server = if self.address.port() == PORT { String::new() } else { format!(" --server {url}") };
+        let url = self.url();
+        let server = if self.address.port() == PORT && !self.encrypted {
+            String::new()
+        } else {
+            format!(" --server {url}")
+        };
         format!(
             "  setup code:   {code}\n\nNobody is administrator yet. Whoever has this code may become the first:\n\n  \
              {program} setup --code {code}{server}\n\n"
@@ -116,6 +126,7 @@ mod tests {
             others: &[lease("0.2.0"), lease("0.1.0"), lease("0.2.0")],
             setup_code: None,
             address: "127.0.0.1:7400".parse().unwrap(),
+            encrypted: false,
         };
         let expected = "
   database:     db.example:5432/charter
@@ -136,6 +147,7 @@ mod tests {
             others: &[],
             setup_code: Some("AAAA-B"),
             address: "127.0.0.1:7401".parse().unwrap(),
+            encrypted: false,
         };
         let text = banner.text();
         assert!(text.contains("  data folder:  d\n  setup code:   AAAA-B\n"), "{text}");

@@ -2,8 +2,10 @@
 //! order when asked to.
 
 mod banner;
+mod listening;
 mod logs;
 mod mail;
+mod measured;
 mod stream;
 
 use super::{
@@ -23,12 +25,14 @@ use banner::Banner;
 use charter_bus_nats::NatsConfig;
 use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
-use charter_http::{HttpConfig, SubjectType};
+use charter_http::{HttpConfig, SubjectType, Tls};
 use charter_store::Lease;
-use logs::{LogFormat, metrics, start_logs};
+use listening::ListeningArgs;
+use logs::{LogFormat, start_logs};
 use mail::MailArgs;
+use measured::metrics;
 use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -58,9 +62,9 @@ pub(crate) struct Args {
     /// How people are written to
     #[command(flatten)]
     mail: MailArgs,
-    /// Where to listen: a loopback address and a port; port 0 takes any free one
-    #[arg(long, env = "CHARTER_LISTEN", value_name = "ADDRESS", default_value_t = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT))]
-    listen: SocketAddr,
+    /// Where to listen, and whom to trust there
+    #[command(flatten)]
+    listening: ListeningArgs,
     /// What users are called besides `user` by those who ask in the words of AuthZEN, such as identity; can be
     /// repeated
     #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
@@ -80,9 +84,28 @@ pub(crate) struct Args {
     log: String,
 }
 
+impl Args {
+    /// What can't be used of what is set, by its key; nothing is opened and nobody is asked.
+    pub(crate) fn faults(&self) -> Vec<(&'static str, Failure)> {
+        let checks = [
+            ("database_url", self.store.place().map(drop)),
+            ("migration_url", self.owner.owner().map(drop)),
+            ("nats_url", self.nats.config("charter server").map(drop)),
+            ("listen", self.listening.refuse_plaintext()),
+            ("tls_certificate", self.listening.tls().map(drop)),
+            ("trusted_proxy", self.listening.refuse_trust_in_all()),
+            ("smtp_url", self.mail.check()),
+            ("log", logs::filter(&self.log).map(drop)),
+        ];
+        checks.into_iter().filter_map(|(key, checked)| Some((key, checked.err()?))).collect()
+    }
+}
+
 /// Serves until told to end.
 pub(crate) async fn run(app: &App, args: Args) -> Outcome {
-    refuse_other_machines(args.listen)?;
+    args.listening.refuse_plaintext()?;
+    args.listening.refuse_trust_in_all()?;
+    let tls = args.listening.tls()?;
     args.mail.check()?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
@@ -95,16 +118,23 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     }
     bring_up_to_date(app, &place, &args.owner).await?;
     let opened = place.open(Access::Server).await?;
-    let done = serve(app, &args, &place, &opened, nats.as_ref()).await;
+    let done = serve(app, &args, &place, &opened, nats.as_ref(), tls).await;
     opened.close().await;
     done
 }
 
-async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Option<&NatsConfig>) -> Outcome {
+async fn serve(
+    app: &App,
+    args: &Args,
+    place: &Place,
+    opened: &Opened,
+    nats: Option<&NatsConfig>,
+    tls: Option<Tls>,
+) -> Outcome {
     let head = opened.store.head().await.map_err(|error| opening(&error))?;
     let bus = stream::connected(nats, head.offset == Offset::ZERO).await?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-        Failure::error(format!("can't listen on {}: {error}", args.listen))
+    let listener = TcpListener::bind(args.listening.listen).await.map_err(|error| {
+        Failure::error(format!("can't listen on {}: {error}", args.listening.listen))
             .hint("`--listen 127.0.0.1:0` takes any free port")
     })?;
     let address = listener.local_addr().doing("read the address")?;
@@ -123,15 +153,18 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     };
     // Before it says that it is there: whoever waits for that may end it at once.
     let end = told_to_end()?;
-    app.out.text(&told(place, &started, &others, publishing.as_ref(), address))?;
-    let config = HttpConfig {
+    if let Some(tls) = tls.clone() {
+        args.listening.keep_up(tls)?;
+    }
+    app.out.text(&told(place, &started, &others, publishing.as_ref(), (address, tls.is_some())))?;
+    let config = args.listening.http(HttpConfig {
         metrics: Some(measured),
         public_url: args.mail.public_url()?,
         subject_types: args.authzen_subject_type.clone(),
         ..HttpConfig::default()
-    };
+    });
     let router = charter_http::router(control.clone(), config);
-    let served = charter_http::serve(listener, router, end).await;
+    let served = charter_http::serve_over(listener, tls, router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.clone().shutdown().await;
     if let Some(publishing) = publishing {
@@ -139,16 +172,6 @@ async fn serve(app: &App, args: &Args, place: &Place, opened: &Opened, nats: Opt
     }
     served.doing("serve")?;
     Ok(Exit::Done)
-}
-
-fn refuse_other_machines(listen: SocketAddr) -> Outcome<()> {
-    if listen.ip().is_loopback() {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "`{listen}` can be reached from other machines, which needs TLS that this version does not have"
-    ))
-    .hint("listen on 127.0.0.1 and put a reverse proxy that speaks TLS in front of it"))
 }
 
 fn config(app: &App, args: &Args, place: &Place) -> Outcome<Config> {
@@ -198,7 +221,7 @@ fn told(
     started: &Started,
     others: &[Lease],
     publishing: Option<&Publishing>,
-    address: SocketAddr,
+    (address, encrypted): (SocketAddr, bool),
 ) -> String {
     Banner {
         place,
@@ -207,6 +230,7 @@ fn told(
         others,
         setup_code: started.setup_code.as_ref().map(|code| code.expose()),
         address,
+        encrypted,
     }
     .text()
 }
