@@ -1,9 +1,4 @@
 //! Several commands as one are no way around a guard, and all happen or none.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a mistake in a case's own data should stop it at once"
-)]
 
 use crate::{undo::done, world::*};
 use charter_commands::*;
