@@ -268,6 +268,7 @@ impl Play {
                     up_to: head,
                     digest,
                     asked_by,
+                    differed: false,
                 };
                 RecordRebuild { rebuilt }.into()
             }

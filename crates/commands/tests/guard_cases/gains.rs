@@ -1,11 +1,11 @@
 //! Who gained what by one command, and whether that is right: asked of the naive model of the testkit, before and
 //! after, for every user, every key and every place, now and when grants begin or end. Nothing here asks the policy.
 //!
-//! A gain is right when the one who acted held the key there, as holding is meant: on the place itself, or, seen from a
-//! folder above that the command was about, on what is imagined below that folder. A creator owns his new object;
-//! a key that only now came into the catalog goes to whoever holds a wildcard above it. Whether an account works is left
-//! aside: who is let back in gets what he had. But nobody here lets an administrator back in, for nobody here is one for
-//! good; and whoever gets at another's credential gains all that one may.
+//! A gain is right when the one who acted held the key there, as holding is meant: on the place itself, or, seen from
+//! a folder above that the command was about, on what is imagined below that folder. A creator owns his new object; a
+//! key that only now came into the catalog goes to whoever holds a wildcard above it. Whether an account works is left
+//! aside: who is let back in gets what he had. But nobody here lets an administrator back in, for nobody here is one
+//! for good; and whoever gets at another's credential gains all that one may.
 
 use crate::world::{NOW, SOON, TOMORROW};
 use charter_events::{
