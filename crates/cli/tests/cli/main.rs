@@ -16,6 +16,7 @@ mod history;
 mod moving;
 mod offline;
 mod quickstart;
+mod reviews;
 mod starting;
 mod stream;
 mod support;
