@@ -93,6 +93,9 @@ pub(crate) enum Verb {
     /// Sign-ins of yours
     #[command(subcommand)]
     Session(cmd::session::Verb),
+    /// Many users, groups or grants out of a file, each through every guard
+    #[command(subcommand)]
+    Import(cmd::import::Verb),
     /// Who gained and lost what between two versions
     Diff(cmd::changes::Args),
     /// Take back what a command did, by the commands that lead back
@@ -204,6 +207,7 @@ async fn dispatch(app: &App, verb: Verb) -> Outcome {
         Verb::Catalog(verb) => cmd::catalog::run(app, verb).await,
         Verb::Token(verb) => cmd::token::run(app, verb).await,
         Verb::Session(verb) => cmd::session::run(app, verb).await,
+        Verb::Import(verb) => cmd::import::run(app, verb).await,
         Verb::Diff(args) => cmd::changes::run(app, args).await,
         Verb::Undo(args) => cmd::undo::run(app, args).await,
         Verb::Audit(args) => cmd::audit::run(app, args).await,

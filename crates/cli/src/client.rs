@@ -278,6 +278,8 @@ fn failure_of(status: StatusCode, problem: &Value) -> Failure {
         message = format!("{message} ({code})");
     }
     let mut failure = Failure::new(exit, message);
+    failure.status = Some(status.as_u16());
+    failure.code = code.map(str::to_owned);
     let missing: Vec<&str> = problem
         .get("missing")
         .and_then(Value::as_array)

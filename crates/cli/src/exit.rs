@@ -37,6 +37,10 @@ pub(crate) struct Failure {
     pub(crate) hints: Vec<String>,
     /// The change was only previewed: what it would do, as the server told.
     pub(crate) previewed: Option<Box<Value>>,
+    /// The HTTP status, when a server refused.
+    pub(crate) status: Option<u16>,
+    /// The stable code of the refusal, when it has one.
+    pub(crate) code: Option<String>,
 }
 
 /// What a command returns.
@@ -45,7 +49,7 @@ pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 impl Failure {
     /// A failure that ends with this code.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), hints: Vec::new(), previewed: None }
+        Self { exit, message: message.into(), hints: Vec::new(), previewed: None, status: None, code: None }
     }
 
     /// Ends what would have gone on after a change that was only previewed.

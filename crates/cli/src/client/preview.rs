@@ -13,6 +13,11 @@ impl Client {
         Self { previews, ..self }
     }
 
+    /// Whether changes are previewed instead of made.
+    pub(crate) const fn previews(&self) -> bool {
+        self.previews
+    }
+
     /// Asks what a change of a route below `/api/v1` would do; nothing is changed.
     pub(crate) async fn preview(
         &self,

@@ -57,9 +57,12 @@ pub(crate) struct What {
     user: String,
     /// Where, as `type:id` such as server:s1; platform-wide when left out
     object: Option<String>,
+    /// Everything he has and from where, as one report: memberships, grants, permissions at each place, owned objects
+    #[arg(long, conflicts_with_all = ["object", "unset"])]
+    all: bool,
     /// Also what is not set: what nobody gave and nobody denied
     #[arg(long)]
-    all: bool,
+    unset: bool,
     /// When
     #[command(flatten)]
     then: Then,
@@ -167,15 +170,18 @@ pub(crate) async fn where_(app: &App, args: Where) -> Outcome {
 
 /// `charter what`.
 pub(crate) async fn what(app: &App, args: What) -> Outcome {
+    if args.all {
+        return super::review::run(app, &args.user, args.then).await;
+    }
     let request = EffectiveRequest { user: somebody(args.user), object: args.object };
     let answer = app.client()?.ask("/effective", &args.then.query(), &request).await?;
     let rows = answer.body.get("permissions").and_then(Value::as_array).cloned().unwrap_or_default();
     let count = rows.len();
     let is_set = |row: &Value| row.get("state").and_then(Value::as_str) != Some("not_set");
-    let rows: Vec<Value> = rows.into_iter().filter(|row| args.all || is_set(row)).collect();
+    let rows: Vec<Value> = rows.into_iter().filter(|row| args.unset || is_set(row)).collect();
     app.out.rows(&EFFECTIVE, &rows)?;
     if rows.len() < count {
-        app.out.note(&format!("{} more are not set: `--all` lists them.", count - rows.len()));
+        app.out.note(&format!("{} more are not set: `--unset` lists them.", count - rows.len()));
     }
     Ok(Exit::Done)
 }

@@ -39,6 +39,11 @@ impl Then {
     /// The present.
     pub(crate) const NOW: Self = Self { as_of: None };
 
+    /// Whether that is the present.
+    pub(crate) const fn is_now(self) -> bool {
+        self.as_of.is_none()
+    }
+
     /// The parameter that asks for it.
     pub(crate) fn query(self) -> Vec<(&'static str, String)> {
         self.as_of.map(|as_of| ("as_of", as_of.to_string())).into_iter().collect()

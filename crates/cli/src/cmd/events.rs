@@ -77,6 +77,7 @@ async fn tail(app: &App, client: &Client, after: Option<u64>) -> Outcome {
             match app.out.format() {
                 Format::Table => app.out.line(&EVENT.cells(event).join("  "))?,
                 Format::Name => app.out.line(&EVENT.name_of(event))?,
+                Format::Csv => return Err(crate::output::no_rows()),
                 _ => app.out.line(&event.to_string())?,
             }
         }

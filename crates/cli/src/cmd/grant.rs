@@ -197,7 +197,7 @@ fn request(
 }
 
 /// A subject as the API names it: a name alone is a user's.
-fn subject_ref(text: &str) -> String {
+pub(super) fn subject_ref(text: &str) -> String {
     if text.starts_with("user:") || text.starts_with("group:") {
         text.to_owned()
     } else {

@@ -217,7 +217,7 @@ fn with_group_names(row: &Value) -> Cow<'_, Value> {
     Cow::Owned(row)
 }
 
-fn grant_in_words(row: &Value) -> Cow<'_, Value> {
+pub(super) fn grant_in_words(row: &Value) -> Cow<'_, Value> {
     let text = |at: &str| row.pointer(at).filter(|v| !v.is_null()).map(text_of);
     let user = text("/subject/user/username")
         .or_else(|| text("/subject/user/id"))
@@ -268,7 +268,7 @@ fn holder_in_words(row: &Value) -> Cow<'_, Value> {
     Cow::Owned(row)
 }
 
-fn effective_in_words(row: &Value) -> Cow<'_, Value> {
+pub(super) fn effective_in_words(row: &Value) -> Cow<'_, Value> {
     let text = |member: &str| row.get(member).and_then(Value::as_str);
     let from = match (text("because"), row.get("scope"), text("subject")) {
         (Some("administrator"), ..) => Some("administrator".to_owned()),

@@ -32,8 +32,13 @@ impl Shape {
 
     /// What the columns show for a row.
     pub(crate) fn cells(&self, row: &Value) -> Vec<String> {
+        self.texts(row).into_iter().map(|text| text.unwrap_or_else(|| "-".to_owned())).collect()
+    }
+
+    /// The same; nothing where there is nothing to show.
+    pub(super) fn texts(&self, row: &Value) -> Vec<Option<String>> {
         let row = (self.view)(row);
-        self.columns.iter().map(|c| at(&row, c.at).unwrap_or_else(|| "-".to_owned())).collect()
+        self.columns.iter().map(|c| at(&row, c.at)).collect()
     }
 }
 

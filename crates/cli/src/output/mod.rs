@@ -1,13 +1,14 @@
 //! What a command prints: data on stdout in the format asked for, notes on stderr. Knows rows and values, not routes.
 
 mod columns;
+mod csv;
 mod progress;
 mod table;
 
 pub(crate) use columns::{Column, Shape, as_sent, text_of};
 pub(crate) use progress::Progress;
 
-use crate::exit::{Doing, Outcome};
+use crate::exit::{Doing, Failure, Outcome};
 use serde_json::Value;
 use std::io::{self, IsTerminal, Write};
 
@@ -25,6 +26,8 @@ pub(crate) enum Format {
     Yaml,
     /// Names alone, one a line, as other commands take them.
     Name,
+    /// Rows as comma-separated values with headings, for spreadsheets.
+    Csv,
 }
 
 /// Where output goes and how it looks.
@@ -54,6 +57,7 @@ impl Out {
             Format::Jsonl => rows.iter().try_for_each(|row| self.line(&row.to_string())),
             Format::Yaml => self.text(&yaml(&rows)?),
             Format::Name => rows.iter().try_for_each(|row| self.line(&shape.name_of(row))),
+            Format::Csv => self.text(&csv::rows(shape, rows)?),
         }
     }
 
@@ -62,6 +66,7 @@ impl Out {
         match self.format {
             Format::Table => self.text(&table::card(shape, value)),
             Format::Name => self.line(&shape.name_of(value)),
+            Format::Csv => self.rows(shape, std::slice::from_ref(value)),
             _ => self.value(value),
         }
     }
@@ -78,6 +83,7 @@ impl Out {
         match self.format {
             Format::Yaml => self.text(&yaml(value)?),
             Format::Jsonl => self.line(&value.to_string()),
+            Format::Csv => Err(no_rows()),
             _ => self.text(&pretty(value)?),
         }
     }
@@ -119,6 +125,16 @@ impl Out {
     pub(crate) fn progress(&self, what: &str, total: Option<u64>) -> Progress {
         Progress::new(what, total, !self.quiet && io::stderr().is_terminal())
     }
+}
+
+/// Rows as a table for people, whatever the format asked for.
+pub(crate) fn as_table(shape: &Shape, rows: &[Value]) -> String {
+    table::rows(shape, rows)
+}
+
+/// Why something can't be printed as comma-separated values.
+pub(crate) fn no_rows() -> Failure {
+    Failure::usage("`-o csv` is for lists, and this is none").hint("`-o json` prints everything")
 }
 
 fn no_color() -> bool {

@@ -17,6 +17,7 @@ mod invitations;
 mod moving;
 mod offline;
 mod quickstart;
+mod reviews;
 mod starting;
 mod stream;
 mod support;

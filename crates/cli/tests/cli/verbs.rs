@@ -248,7 +248,7 @@ fn questions_exit_with_their_answer() {
     ada.run("check nobody minecraft.server.restart server:s1").fails(1, "error: ");
     ada.run("who minecraft.server.restart server:s1 -o name").is(0, "ada\nbob\n", "");
     ada.run("what bob server:s1 -q -o name").is(0, "minecraft.server.restart\n", "");
-    ada.run("what bob server:s1 -o name").fails(0, "more are not set: `--all` lists them.");
+    ada.run("what bob server:s1 -o name").fails(0, "more are not set: `--unset` lists them.");
     ada.run("where bob minecraft.server.restart server -o name").is(0, "server:s1\n", "");
     let why = ada.run("why bob minecraft.server.restart server:s1 -o json").json();
     assert_eq!(why["decision"]["because"], "grant");

@@ -10,9 +10,11 @@ mod cases;
 mod c01_to_c08;
 mod c09_to_c16;
 mod c17_to_c24;
+mod every_command;
+mod gains;
 mod last_administrator;
 mod lasting;
-mod random_commands;
+mod nobody_gains;
 mod random_world;
 #[cfg(feature = "mutants")]
 mod removed;

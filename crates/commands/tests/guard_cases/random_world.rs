@@ -6,37 +6,51 @@ use charter_events::{
     Affects, ChildTypes, Content, Effect, GrantIssued, GroupId, ObjectId, Pattern, PermissionKey,
     ProfileField, Reach, RoleId, RoleScope, Scope, Subject, Timestamp, UserId, UserKind,
 };
+use charter_policy::Policy;
 use charter_testkit::{History, Rng, at, history::parsed, ids};
 
 /// Who acts: nobody here is an administrator for good.
 pub(crate) const PEOPLE: [&str; 6] = ["a", "b", "c", "d", "x", "t"];
 
 /// The keys that matter: the module's, and those by which one gets at others'.
-const CORE_KEYS: [&str; 11] = [
+const CORE_KEYS: [&str; 19] = [
     "core.folder.create",
     "core.folder.manage",
     "core.grant.manage",
+    "core.group.create",
     "core.group.delete",
+    "core.group.edit",
     "core.group.manage",
+    "core.module.install",
+    "core.module.uninstall",
     "core.object.move",
     "core.object.transfer",
+    "core.projection.rebuild",
     "core.role.create",
     "core.role.delete",
     "core.role.edit",
+    "core.user.create",
+    "core.user.delete",
     "core.user.edit",
+    "core.user.suspend",
 ];
 const ON_OBJECTS: [&str; 3] = ["core.grant.manage", "core.object.move", "core.object.transfer"];
 const ITEMS: [&str; 6] =
     ["*", "srv.*", "srv.server.*", "srv.server.start", "srv.server.delete", "core.grant.manage"];
 
-pub(crate) fn keys() -> Vec<PermissionKey> {
-    SERVER_KEYS.iter().chain(&CORE_KEYS).map(|text| key(text)).collect()
+/// The module whose catalog is changed, and a key it may come to register.
+pub(crate) const MODULE: &str = "srv";
+pub(crate) const EXTRA_KEY: &str = "srv.server.stop";
+
+/// Every key there may be.
+pub(crate) fn keys(policy: &Policy) -> Vec<PermissionKey> {
+    policy.permissions().map(|known| known.key.clone()).chain([key(EXTRA_KEY)]).collect()
 }
 
 pub(crate) struct Play {
     pub(crate) world: World,
-    rng: Rng,
-    made: u32,
+    pub(crate) rng: Rng,
+    pub(crate) made: u32,
 }
 
 impl Play {
@@ -65,6 +79,8 @@ impl Play {
         }
         play.world.given(|_| h);
         play.grants();
+        // An administrator whose account does not work, and may be tempting to let work again.
+        play.world.given(|h| h.user("z").administrator("z").suspended("z"));
         // To undo what happened, one must know it.
         play.world.given(|h| {
             PEOPLE.iter().fold(h, |h, who| {
@@ -120,11 +136,11 @@ impl Play {
         }
     }
 
-    pub(crate) fn objects(&self) -> Vec<ObjectId> {
+    fn objects(&self) -> Vec<ObjectId> {
         self.world.policy.objects().map(|object| object.id).collect()
     }
 
-    fn person(&mut self) -> UserId {
+    pub(crate) fn person(&mut self) -> UserId {
         ids::user(self.rng.pick::<&str>(&PEOPLE))
     }
 
@@ -132,17 +148,17 @@ impl Play {
         ids::group(self.rng.pick::<&str>(&["g0", "g1"]))
     }
 
-    fn role(&mut self) -> RoleId {
+    pub(crate) fn role(&mut self) -> RoleId {
         let roles: Vec<_> = self.world.policy.roles().map(|role| role.id).collect();
         *self.rng.pick(&roles)
     }
 
-    fn object(&mut self) -> ObjectId {
+    pub(crate) fn object(&mut self) -> ObjectId {
         let objects = self.objects();
         self.rng.any(&objects).unwrap_or(ids::folder("none"))
     }
 
-    fn folder(&mut self) -> Option<ObjectId> {
+    pub(crate) fn folder(&mut self) -> Option<ObjectId> {
         let policy = &self.world.policy;
         let folders: Vec<_> =
             policy.objects().filter(|object| object.is_folder).map(|object| object.id).collect();
@@ -153,13 +169,13 @@ impl Play {
         self.rng.any(&[None, None, None, None, Some(at(SOON)), Some(at(TOMORROW))]).flatten()
     }
 
-    fn items(&mut self) -> Vec<Pattern> {
+    pub(crate) fn items(&mut self) -> Vec<Pattern> {
         let count = self.rng.between(1, 2);
         patterns(&(0..count).map(|_| *self.rng.pick(&ITEMS)).collect::<Vec<_>>())
     }
 
     /// A grant as somebody may ask for it, fit for its scope.
-    fn grant(&mut self) -> IssueGrant {
+    pub(crate) fn grant(&mut self) -> IssueGrant {
         let scope = if self.rng.percent(25) { Scope::Global } else { Scope::Object(self.object()) };
         let subject =
             if self.rng.percent(70) { Subject::User(self.person()) } else { Subject::Group(self.group()) };
@@ -209,7 +225,7 @@ impl Play {
         Reach { affects, child_types }
     }
 
-    fn standing_grant(&mut self) -> RevokeGrant {
+    pub(crate) fn standing_grant(&mut self) -> RevokeGrant {
         let grants: Vec<_> = self.world.policy.grants().map(|grant| grant.id).collect();
         RevokeGrant { grant: self.rng.any(&grants).unwrap_or(ids::grant("none")) }
     }
@@ -239,12 +255,12 @@ impl Play {
         (actor, command)
     }
 
-    fn new_object(&mut self) -> CreateObject {
+    pub(crate) fn new_object(&mut self) -> CreateObject {
         let object_type = *self.rng.pick(&["folder", "server"]);
         CreateObject { parent: self.folder(), ..crate::say::create(object_type, None) }
     }
 
-    fn new_role(&mut self) -> CreateRole {
+    pub(crate) fn new_role(&mut self) -> CreateRole {
         self.made += 1;
         let slug = format!("made{}", self.made);
         CreateRole {
@@ -263,7 +279,7 @@ impl Play {
         EditUser { user: self.person(), kind, profile: Some(ids::profile(&name)), changed }
     }
 
-    fn token(&mut self) -> IssueToken {
+    pub(crate) fn token(&mut self) -> IssueToken {
         self.made += 1;
         let (token, user) = (ids::token(&format!("made{}", self.made)), self.person());
         IssueToken { token, user, name: ids::shown("Token"), expires_at: self.moment(), mask: None }

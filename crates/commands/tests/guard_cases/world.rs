@@ -115,13 +115,29 @@ impl World {
         }
     }
 
+    /// What happened so far.
+    pub(crate) fn log(&self) -> &[Event] {
+        &self.log
+    }
+
+    /// The world these events lead to; none when they contradict each other.
+    pub(crate) fn of(events: &[Event]) -> Option<Self> {
+        let mut world = Self::folded(History::empty());
+        events.iter().all(|event| world.try_apply(event).is_ok()).then_some(world)
+    }
+
     pub(crate) fn apply(&mut self, event: &Event) {
+        self.try_apply(event).unwrap_or_else(|fault| panic!("{event:?} does not fit: {fault}"));
+    }
+
+    fn try_apply(&mut self, event: &Event) -> Result<(), charter_policy::FoldError> {
         let offset = self.policy.version().plus(1).unwrap();
         let actor = charter_events::Actor::System;
         let meta = EventMeta { offset, recorded_at: self.now.max(self.policy.recorded_at()), actor };
-        self.policy.apply(&meta, event).unwrap_or_else(|fault| panic!("{event:?} does not fit: {fault}"));
+        self.policy.apply(&meta, event)?;
         self.log.truncate(usize::try_from(offset.get() - 1).unwrap());
         self.log.push(event.clone());
+        Ok(())
     }
 
     /// The command as the writer decides it: an undo is told of all that happened since.

@@ -3,12 +3,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod all_access_table;
+mod all_answers;
 mod all_bad_input;
 mod all_bodies;
 mod all_bounds;
 mod all_conventions;
 mod all_documents;
 mod all_hiding;
+mod all_ids;
 mod all_logs;
 mod as_of;
 mod audit;

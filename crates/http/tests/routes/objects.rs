@@ -161,3 +161,43 @@ async fn who_may_know_an_object_is_told_which_key_he_lacks_on_it() {
         api.by(&bob, method, "/objects/server/s2", body).await.refused(404, "not_found");
     }
 }
+
+#[tokio::test]
+async fn rows_carry_what_a_question_about_each_of_them_would_answer() {
+    let api = Api::furnished().await;
+    let carol = api.user("carol").await;
+    for name in ["a", "b", "c", "d"] {
+        let server = json!({"type": "server", "name": name, "external_id": name, "parent": "folder:eu"});
+        api.admin("POST", "/objects", server).await.ok(201);
+    }
+    api.give("user:carol", &["minecraft.server.read", "minecraft.server.restart"], "folder:eu").await;
+    api.give("user:carol", &["minecraft.server.manage", "core.grant.read"], "server:b").await;
+    let deny = json!({"subject": "user:carol", "permissions": ["minecraft.server.restart"], "scope": "server:c",
+        "effect": "deny"});
+    api.admin("POST", "/grants", deny).await.ok(201);
+    api.admin("POST", "/objects/server/d/inheritance", json!({"inherits": false})).await.ok(200);
+    let masked = api.token(api.id_of("carol"), Some(&["minecraft.server.*"])).await;
+    let catalog = api.admin("GET", "/permissions?object_type=server", Value::Null).await.ok(200);
+    let fitting = catalog.texts("items", "key");
+    for secret in [&carol, &masked, &api.admin] {
+        let listed = api.by(secret, "GET", "/objects?type=server", Value::Null).await.ok(200);
+        let rows = listed.body["items"].as_array().unwrap();
+        assert!(rows.len() >= 4, "{}", listed.text);
+        for row in rows {
+            let name = row["external_id"].as_str().unwrap();
+            let asked = json!({"object": format!("server:{name}")});
+            let asked = api.by(secret, "POST", "/effective", asked).await.ok(200);
+            let allowed = asked.body["permissions"].as_array().unwrap().iter();
+            let allowed =
+                allowed.filter(|row| row["state"] == "allowed").map(|row| row["permission"].clone());
+            let fits = |key: &Value| fitting.iter().any(|fits| key == fits.as_str());
+            // The question is about the user; a row tells what this token reaches of that.
+            let reaches =
+                |key: &Value| *secret != masked || key.as_str().unwrap().starts_with("minecraft.server.");
+            let allowed: Vec<Value> = allowed.filter(|key| fits(key) && reaches(key)).collect();
+            assert_eq!(row["permissions"], json!(allowed), "{name}");
+            let alone = api.by(secret, "GET", &format!("/objects/server/{name}"), Value::Null).await.ok(200);
+            assert_eq!(&alone.body, row, "{name}");
+        }
+    }
+}

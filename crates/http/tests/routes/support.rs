@@ -149,7 +149,12 @@ impl Api {
     /// The same with a catalog of a game's servers, and folders and servers in it: `folder:eu` with `server:s1`,
     /// and `server:s2` at the top, all the administrator's.
     pub(crate) async fn furnished() -> Self {
-        let api = Self::new().await;
+        Self::furnished_with(Config::default()).await
+    }
+
+    /// The same, with settings of its own.
+    pub(crate) async fn furnished_with(config: Config) -> Self {
+        let api = Self::set_up(config).await;
         api.admin("PUT", "/catalog/minecraft", catalog()).await.ok(200);
         let folder = json!({"type": "folder", "name": "Europe", "external_id": "eu"});
         api.admin("POST", "/objects", folder).await.ok(201);

@@ -7,11 +7,13 @@ mod diff;
 mod fold;
 mod holding;
 mod mutation;
+mod sheet;
 mod walk;
 
 pub use diff::Difference;
 pub use holding::Lack;
 pub use mutation::Mutation;
+pub use sheet::{Columns, Keys, Sheet};
 pub use walk::{Answer, Because, Place, State};
 
 use charter_events::{

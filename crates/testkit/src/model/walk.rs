@@ -272,7 +272,7 @@ impl World {
         chain
     }
 
-    fn is_folder(&self, place: Place) -> bool {
+    pub(super) fn is_folder(&self, place: Place) -> bool {
         match place {
             Place::Global => false,
             Place::At(id) => self.objects.iter().any(|o| o.id == id && o.object_type.as_str() == "folder"),
