@@ -50,6 +50,8 @@ pub struct HttpConfig {
     pub heartbeat_every: Duration,
     /// Where `/metrics` reads from; it is empty without.
     pub metrics: Option<PrometheusHandle>,
+    /// Whether the server is reached by TLS alone, by a listener of its own.
+    pub encrypted: bool,
     /// How the server is called from outside, where it tells where things are; without, as the request calls it. From
     /// nowhere else a browser's session may change anything; where it begins with `https`, such a session is sent by TLS
     /// alone.
@@ -88,6 +90,7 @@ impl Default for HttpConfig {
             streams_at_once_max: 256,
             heartbeat_every: Duration::from_secs(15),
             metrics: None,
+            encrypted: false,
             public_url: None,
             subject_types: Vec::new(),
             trusted_proxies: Vec::new(),
@@ -104,6 +107,7 @@ impl std::fmt::Debug for HttpConfig {
             .field("requests_at_once_max", &self.requests_at_once_max)
             .field("streams_at_once_max", &self.streams_at_once_max)
             .field("heartbeat_every", &self.heartbeat_every)
+            .field("encrypted", &self.encrypted)
             .field("public_url", &self.public_url)
             .field("subject_types", &self.subject_types)
             .field("trusted_proxies", &self.trusted_proxies)

@@ -15,7 +15,7 @@ use charter_policy::{Caller, UserStatus};
 use charter_testkit::{at, history::parsed, ids};
 
 /// How many kinds of commands there are.
-pub(crate) const KINDS: usize = 42;
+pub(crate) const KINDS: usize = 46;
 
 /// The place of a command in the play. A new command takes the next number, and [`Play::command`] makes one of it.
 pub(crate) const fn number(command: &Command) -> usize {
@@ -62,6 +62,10 @@ pub(crate) const fn number(command: &Command) -> usize {
         Command::RecordRestore(_) => 39,
         Command::SkipEvent(_) => 40,
         Command::Undo(_) => 41,
+        Command::SetGroupExternalId(_) => 42,
+        Command::RenewInvitation(_) => 43,
+        Command::WithdrawInvitation(_) => 44,
+        Command::Several(_) => 45,
     }
 }
 
@@ -105,10 +109,23 @@ impl Play {
             23..=31 => self.about_users(kind),
             32..=36 => self.about_credentials(kind),
             37..=40 => self.about_operations(kind),
-            _ => self.undo(log)?,
+            41 => self.undo(log)?,
+            42 => self.about_roles_and_groups(kind),
+            43 | 44 => self.about_users(kind),
+            _ => self.several(),
         };
         assert_eq!(number(&command), kind, "{command:?} is not number {kind}");
         Some(command)
+    }
+
+    /// A few as one, of kinds that a request of an identity provider is made of.
+    fn several(&mut self) -> Command {
+        let count = self.rng.between(1, 4);
+        let commands = (0..count).map(|_| match self.rng.between(9, 13) {
+            kind @ (9 | 12 | 13) => self.about_roles_and_groups(kind),
+            _ => self.about_users(27),
+        });
+        Several { commands: commands.collect() }.into()
     }
 
     fn undo(&mut self, log: &[Happened]) -> Option<Command> {
@@ -175,7 +192,11 @@ impl Play {
             10 => RenameGroup { group, name: ids::shown(&name) }.into(),
             11 => DeleteGroup { group }.into(),
             12 => AddMember { group, user }.into(),
-            _ => RemoveMember { group, user }.into(),
+            13 => RemoveMember { group, user }.into(),
+            _ => {
+                let external_id = self.rng.percent(70).then(|| parsed(&name));
+                SetGroupExternalId { group, external_id }.into()
+            }
         }
     }
 
@@ -229,7 +250,12 @@ impl Play {
                 ScheduleDeletion { user, erase_at: at(moment) }.into()
             }
             30 => CancelDeletion { user: self.one_who_is(UserStatus::AwaitingDeletion) }.into(),
-            _ => EraseUser { user }.into(),
+            31 => EraseUser { user }.into(),
+            43 => {
+                let user = self.one_who_is(UserStatus::Invited);
+                RenewInvitation { user, shown: self.rng.percent(50) }.into()
+            }
+            _ => WithdrawInvitation { user: self.one_who_is(UserStatus::Invited) }.into(),
         }
     }
 

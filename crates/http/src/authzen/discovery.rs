@@ -70,8 +70,8 @@ pub(crate) fn configuration(
 ) -> Result<Configuration, Problem> {
     let base = match (&config.public_url, asked) {
         (Some(url), _) => url.to_string(),
-        (None, Some(asked)) => plain(authority(asked.as_str()))?,
-        (None, None) => plain(sent(headers))?,
+        (None, Some(asked)) => called(config, authority(asked.as_str()))?,
+        (None, None) => called(config, sent(headers))?,
     };
     let at = |path: &str| format!("{base}{path}");
     Ok(Configuration {
@@ -93,10 +93,10 @@ fn sent(headers: &HeaderMap) -> Option<Authority> {
     }
 }
 
-/// The server speaks no TLS by itself: whoever calls it by this name reaches it without.
-fn plain(host: Option<Authority>) -> Result<String, Problem> {
+/// As whoever asks calls it, and reaches it.
+fn called(config: &HttpConfig, host: Option<Authority>) -> Result<String, Problem> {
     let host = host.ok_or_else(|| Problem::invalid_header("Host", "it takes the name of this server"))?;
-    Ok(format!("http://{host}"))
+    Ok(format!("{}://{host}", if config.encrypted { "https" } else { "http" }))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) const FROM_SITE: HeaderName = HeaderName::from_static("sec-fetch-site
 
 /// Whether browsers reach this installation by TLS alone.
 fn is_secure(config: &HttpConfig) -> bool {
-    config.public_url.as_ref().is_some_and(PublicUrl::is_secure)
+    config.encrypted || config.public_url.as_ref().is_some_and(PublicUrl::is_secure)
 }
 
 /// The cookie's name. With `__Host-` a browser takes it from this very host and by TLS only: no neighbouring site can
@@ -134,16 +134,21 @@ mod tests {
     #[test]
     fn a_cookie_is_kept_from_scripts_other_sites_and_where_there_is_tls_from_plain_text() {
         let moment = |second: i64| Timestamp::from_micros(second * 1_000_000).unwrap();
-        let line = |public_url| {
-            let value = kept(&config(public_url), "chs_x", moment(10), moment(70)).unwrap();
+        let line_of = |config: &HttpConfig| {
+            let value = kept(config, "chs_x", moment(10), moment(70)).unwrap();
             assert!(!format!("{value:?}").contains("chs_x"));
             value.to_str().unwrap().to_owned()
         };
+        let line = |public_url| line_of(&config(public_url));
         assert_eq!(
             line(Some("https://charter.example")),
             "__Host-charter=chs_x; Path=/; Max-Age=60; HttpOnly; SameSite=Strict; Secure"
         );
         assert_eq!(line(None), "charter=chs_x; Path=/; Max-Age=60; HttpOnly; SameSite=Strict");
+        let encrypted = HttpConfig { encrypted: true, ..config(None) };
+        assert!(
+            line_of(&encrypted).starts_with("__Host-charter=") && line_of(&encrypted).ends_with("; Secure")
+        );
         let forgotten = forgotten(&config(None)).unwrap();
         assert_eq!(forgotten.to_str().unwrap(), "charter=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
     }

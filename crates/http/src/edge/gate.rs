@@ -21,7 +21,7 @@ use charter_control::{Authenticated, Freshness, PreviewSlot, SESSION_PREFIX};
 use charter_events::{Head, Offset, PermissionKey, Scope, Timestamp, UserId};
 use charter_policy::{AccessControl, AccessError, Policy};
 use charter_store::past::{AsOf, InvalidAsOf};
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 /// Who asked, kept beside the response for the access log.
 #[derive(Debug, Clone, Copy)]
@@ -56,26 +56,11 @@ pub(crate) async fn gate(
     let params = Params::parse(request.uri().query(), row.query)?;
     let headers = request.headers();
     let from = request.extensions().get::<ClientAddress>().map(|address| address.0);
-    let (who, left) = match row.gate {
-        // Probes are answered however often: a busy server is alive.
-        Gate::Public if PROBES.contains(&row.path) => (None, None),
-        Gate::Public => (None, app.rates.stranger(from)?),
-        _ => {
-            let who = match authenticate(&app, request.method(), headers).await {
-                Ok(who) => who,
-                Err(problem) if decides && problem.is_unavailable() => {
-                    return authzen::closed(&app, row, request).await;
-                }
-                // Above the bound nobody learns whether a credential is good.
-                Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
-                    return Err(app.rates.stranger(from).err().unwrap_or(problem));
-                }
-                Err(problem) => return Err(problem),
-            };
-            // What is previewed is one request with the preview.
-            let left = if preview.is_some() { None } else { app.rates.caller(who.user)? };
-            (Some(who), left)
+    let (who, left) = match known(&app, row, (request.method(), headers, from), preview.is_some()).await {
+        Err(problem) if decides && problem.is_unavailable() => {
+            return authzen::closed(&app, row, request).await;
         }
+        known => known?,
     };
     // Whoever decides says no rather than nothing, to those who may ask at all.
     if fresh.is_err() {
@@ -121,6 +106,31 @@ pub(crate) async fn gate(
     };
     response.extensions_mut().insert(user);
     Ok(told_what_is_left(response, left))
+}
+
+/// Who asks, where that matters, and how often he still may.
+async fn known(
+    app: &App,
+    row: &Row,
+    (method, headers, from): (&Method, &HeaderMap, Option<IpAddr>),
+    previews: bool,
+) -> Result<(Option<Authenticated>, Option<Left>), Problem> {
+    if row.gate == Gate::Public {
+        // Probes are answered however often: a busy server is alive.
+        let left = if PROBES.contains(&row.path) { None } else { app.rates.stranger(from)? };
+        return Ok((None, left));
+    }
+    let who = match authenticate(app, method, headers).await {
+        Ok(who) => who,
+        // Above the bound nobody learns whether a credential is good.
+        Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => {
+            return Err(app.rates.stranger(from).err().unwrap_or(problem));
+        }
+        Err(problem) => return Err(problem),
+    };
+    // What is previewed is one request with the preview.
+    let left = if previews { None } else { app.rates.caller(who.user)? };
+    Ok((Some(who), left))
 }
 
 fn told_what_is_left(mut response: Response, left: Option<Left>) -> Response {

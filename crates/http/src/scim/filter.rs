@@ -78,11 +78,15 @@ impl Field {
 
     /// Whether it is sealed, so that names have to be opened to answer.
     pub(super) const fn is_sealed(self) -> bool {
-        match self {
-            Self::UserName | Self::DisplayName | Self::ExternalId => true,
-            Self::Email | Self::EmailType | Self::EmailPrimary => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::UserName
+                | Self::DisplayName
+                | Self::ExternalId
+                | Self::Email
+                | Self::EmailType
+                | Self::EmailPrimary
+        )
     }
 
     /// The field a path names, ignoring case; a schema before it must be the resource's own.

@@ -159,6 +159,7 @@ async fn serve(
     app.out.text(&told(place, &started, &others, publishing.as_ref(), (address, tls.is_some())))?;
     let config = args.listening.http(HttpConfig {
         metrics: Some(measured),
+        encrypted: tls.is_some(),
         public_url: args.mail.public_url()?,
         subject_types: args.authzen_subject_type.clone(),
         ..HttpConfig::default()
