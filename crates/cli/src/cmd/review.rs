@@ -72,6 +72,22 @@ impl Report {
         }
     }
 
+    /// Lists leave out what the caller may not see without a word: says for which that may be so.
+    fn narrow(&mut self, me: &Value) {
+        let permissions = me.get("permissions").and_then(Value::as_array);
+        let holds = |key: &str| permissions.is_some_and(|keys| keys.iter().any(|held| held == key));
+        if !holds("core.grant.read") {
+            self.lacks("grants where you may not see them: it takes core.grant.read, platform-wide");
+        }
+        if me.get("administrator") != Some(&Value::Bool(true)) {
+            self.lacks("owned objects that you may not see");
+        }
+    }
+
+    fn lacks(&mut self, what: &str) {
+        self.not_shown.insert(what.to_owned());
+    }
+
     /// Rows of a list, and that there are more.
     async fn rows(
         &mut self,
@@ -122,8 +138,10 @@ async fn who(client: &Client, report: &mut Report, user: &str, then: Then) -> Ou
     match shown {
         Ok(shown) => {
             report.user = shown.body;
-            let groups = report.user.get("groups").and_then(Value::as_array).cloned();
-            report.memberships = groups.unwrap_or_default();
+            match report.user.get("groups").and_then(Value::as_array).cloned() {
+                Some(groups) => report.memberships = groups,
+                None => report.lacks("memberships, and grants through them: it takes core.group.read"),
+            }
         }
         Err(failure) if failure.status == Some(403) => {
             report.part::<()>("account and memberships", Err(failure))?;
@@ -135,6 +153,7 @@ async fn who(client: &Client, report: &mut Report, user: &str, then: Then) -> Ou
         }
         Err(failure) => return Err(failure),
     }
+    report.narrow(&me);
     let id = report.user.get("id").and_then(Value::as_str).unwrap_or(wanted).to_owned();
     Ok((is_me(&id), id))
 }
