@@ -1,6 +1,5 @@
 //! The API is what its document says: requests made up from the document, right and wrong ones, and every answer held
 //! against it, by a tool that knows nothing of Charter.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_tests::{Database, Installation, Server, schemathesis};
 use serde_json::json;

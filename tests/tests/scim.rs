@@ -1,5 +1,4 @@
 //! The SCIM routes as a client library meets them: PyPI's `scim2-tester` against a real server.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_tests::{Database, Installation, Server};
 use serde_json::json;

@@ -141,7 +141,7 @@ impl Table {
 
     /// All there is; now and then only, for it costs as much as a decision.
     fn digest(&mut self) -> Option<[u8; 32]> {
-        (self.play.made % 8 == 0).then(|| self.play.world.policy.digest())
+        self.play.made.is_multiple_of(8).then(|| self.play.world.policy.digest())
     }
 
     /// A preview is decided and happens on a copy: it tells what the command would then do, and leaves no trace.

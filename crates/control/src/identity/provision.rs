@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn what_is_said_later_of_a_member_counts() {
-        let [one, two] = [1, 2].map(|number| UserId::from_u128(number));
+        let [one, two] = [1, 2].map(UserId::from_u128);
         let mut change = MemberChange::default();
         change.add([one, two].into());
         change.remove([one].into());

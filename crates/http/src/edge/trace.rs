@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn a_trace_is_taken_at_its_word_only_when_it_is_one() {
         let good = format!("00-{TRACE}-00f067aa0ba902b7-01");
-        assert_eq!(told(&[good.clone()]).as_deref(), Some(TRACE));
+        assert_eq!(told(std::slice::from_ref(&good)).as_deref(), Some(TRACE));
         assert_eq!(told(&[format!("01-{TRACE}-00f067aa0ba902b7-01-later")]).as_deref(), Some(TRACE));
         for bad in [
             format!("{good}-more"),
@@ -53,7 +53,7 @@ mod tests {
             String::new(),
             "secret".to_owned(),
         ] {
-            assert_eq!(told(&[bad.clone()]), None, "{bad}");
+            assert_eq!(told(std::slice::from_ref(&bad)), None, "{bad}");
         }
         assert_eq!(told(&[good.clone(), good]), None);
         assert_eq!(told(&[]), None);
