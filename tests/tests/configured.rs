@@ -99,7 +99,8 @@ fn a_mistyped_variable_keeps_a_server_from_starting() {
         ("CHARTER_DATABASE_ULR", "CHARTER_DATABASE_URL"),
         ("CHARTER_TLS_CERTIFICATES", "CHARTER_TLS_CERTIFICATE"),
     ] {
-        let mut command = Configured::with("").command(&["serve"]);
+        let configured = Configured::with("");
+        let mut command = configured.command(&["serve"]);
         let refused = command.env(name, SECRET).output().unwrap();
         let told = stderr(&refused);
         assert_eq!(refused.status.code(), Some(2), "{told}");

@@ -282,6 +282,7 @@ pub(crate) struct PageRequest {
     pub(crate) token: Option<String>,
     /// At most so many results; 100 when absent, and never more than 500.
     #[serde(default)]
+    #[schema(format = "uint64")]
     pub(crate) limit: Option<u64>,
 }
 

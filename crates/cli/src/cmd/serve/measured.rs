@@ -40,6 +40,11 @@ const FIGURES: &[(&str, Kind, &str)] = &[
     ("charter_http_requests_total", Counter, "Requests that were answered"),
     ("charter_last_backup_timestamp_seconds", Gauge, "When this server last took a backup"),
     ("charter_lease_age_seconds", Gauge, "Since when this server could not say that it is alive"),
+    (
+        "charter_letters_total",
+        Counter,
+        "Letters that were sent, that have to be tried again, or that were given up",
+    ),
     ("charter_lock_timeouts_total", Counter, "How often others held the end of the log for too long"),
     ("charter_log_head", Gauge, "Where the log ends, as last heard"),
     ("charter_past_policies", Gauge, "Past states that are kept"),
