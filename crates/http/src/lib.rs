@@ -53,8 +53,8 @@ pub struct HttpConfig {
     /// Whether the server is reached by TLS alone, by a listener of its own.
     pub encrypted: bool,
     /// How the server is called from outside, where it tells where things are; without, as the request calls it. From
-    /// nowhere else a browser's session may change anything; where it begins with `https`, such a session is sent by TLS
-    /// alone.
+    /// nowhere else a browser's session may change anything; where it begins with `https`, such a session is sent by
+    /// TLS alone.
     pub public_url: Option<PublicUrl>,
     /// What users are called besides `user` by those who ask in the words of AuthZEN.
     pub subject_types: Vec<SubjectType>,
