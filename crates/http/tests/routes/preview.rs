@@ -370,7 +370,10 @@ async fn a_preview_of_a_move_tells_nothing_of_where_its_caller_may_not_ask() {
     let carol = api.user("carol").await;
     api.user_without_token("dave").await;
     // Who owns a folder holds everything in it: so must whoever moves something there.
-    api.give("user:carol", &["*"], "folder:eu").await;
+    let all = json!({"slug": "all", "scope": "object", "permissions": ["*"]});
+    api.admin("POST", "/roles", all).await.ok(201);
+    let all = json!({"subject": "user:carol", "role": "all", "scope": "folder:eu"});
+    api.admin("POST", "/grants", all).await.ok(201);
     api.give("user:carol", &["minecraft.server.create"], "folder:us").await;
     api.give("user:dave", &["minecraft.server.restart"], "folder:us").await;
     let path = "/objects/server/s1/move";
