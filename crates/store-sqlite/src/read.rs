@@ -7,15 +7,9 @@ use charter_store::{
     Answer, Append, FORGET_ROWS_MAX, Fault, IdempotencyKey, LogStore, READ_EVENTS_MAX, READ_HASHES_MAX,
     READ_PAYLOAD_BYTES_MAX, StoreError, What, consecutive,
 };
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::StreamExt;
 use sqlx::{SqliteExecutor, SqlitePool};
-use std::time::Duration;
 use uuid::Uuid;
-
-/// From this row on, a page counts as long.
-const GATHER_FROM: usize = 128;
-/// How long rows of a long page may gather: the timer's resolution.
-const GATHER: Duration = Duration::from_millis(1);
 
 #[async_trait]
 impl LogStore for SqliteStore {
@@ -109,7 +103,7 @@ pub(crate) async fn page(
         .fetch(from);
     let mut events = Vec::with_capacity(limit);
     let mut bytes = 0_usize;
-    while let Some(row) = next_of_many(&mut rows, events.len()).await {
+    while let Some(row) = rows.next().await {
         let event = match row {
             Ok(row) => rows::event(&row).map_err(StoreError::from),
             Err(error) => Err(place(error::map("reading events", error), after)),
@@ -128,21 +122,6 @@ pub(crate) async fn page(
         }
     }
     Ok(events)
-}
-
-/// The next row of a statement of which so many came. The thread that runs the statement is slower than we are: a long
-/// page would have it wake us for each row, which costs it more than the row does. So we let some gather.
-async fn next_of_many<T>(rows: &mut (impl Stream<Item = T> + Unpin), came: usize) -> Option<T> {
-    if came < GATHER_FROM {
-        return rows.next().await;
-    }
-    loop {
-        // Asked without a waker.
-        match rows.next().now_or_never() {
-            Some(row) => return row,
-            None => tokio::time::sleep(GATHER).await,
-        }
-    }
 }
 
 /// Names the offset that could not be reached, when the file itself is damaged.
