@@ -27,11 +27,15 @@ PRODUCT := --workspace --exclude charter-bench
 SERVICES := $(CARGO) run --quiet $(FLAGS) --bin charter-services --
 # where `make run` keeps the data of those it starts
 SERVICES_FOLDER := target/services
+PYTHON := .venv/bin/python3
+PIP := .venv/bin/pip install --quiet --disable-pip-version-check --requirement
 NATS := .venv/bin/nats-server
+# says that what the tests check the API with is there
+CHECKS := .venv/checks
 CHARTER := $(CARGO) run $(FLAGS) --release --package charter-cli --
 
 .PHONY: help run run-sqlite-none run-with-services services test check fmt schemas bench lint-api \
-  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-scim need-none need-sqlite
+  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-checks need-none need-sqlite
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,7 +64,7 @@ run-with-services:
 services: need-cargo need-cc need-postgres need-nats ## start a throw-away PostgreSQL and NATS; prints their URLs
 	@$(SERVICES)
 
-test: need-cargo need-cc need-nextest need-postgres need-nats need-scim ## everything CI runs
+test: need-cargo need-cc need-nextest need-postgres need-nats need-checks ## everything CI runs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(FLAGS) --workspace --all-targets -- -D warnings
 	$(CARGO) build $(FLAGS) $(PRODUCT) --bins
@@ -123,15 +127,20 @@ need-postgres:
 need-nats:
 	@[ -n "$${CHARTER_NATS_SERVER:-}" ] || $(MAKE) --no-print-directory $(NATS)
 
-# scim2-tester, for the tests: in the same folder as nats-server
-need-scim:
-	@[ -n "$${CHARTER_TEST_PYTHON:-}" ] || $(MAKE) --no-print-directory $(NATS)
+need-checks:
+	@[ -n "$${CHARTER_TEST_PYTHON:-}" ] || $(MAKE) --no-print-directory $(CHECKS)
 
-$(NATS): $(TOOLS)/requirements.txt
+$(NATS): $(TOOLS)/requirements.txt | $(PYTHON)
+	$(PIP) $<
+	@touch $@
+
+$(CHECKS): $(TOOLS)/checks.txt | $(PYTHON)
+	$(PIP) $<
+	@touch $@
+
+$(PYTHON):
 	@python3 -c 'import ensurepip' 2>/dev/null || $(call debian,python3-venv)
 	python3 -m venv .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --requirement $(TOOLS)/requirements.txt
-	@touch $@
 
 # Debian packages are installed by themselves only where CI runs as root; people are told the command.
 define debian

@@ -22,7 +22,7 @@ pub use log::{Log, state_of};
 pub use metrics::Metrics;
 pub use server::{ADMIN, PASSWORD, Server};
 pub use stream::Stream;
-pub use tools::schemathesis;
+pub use tools::{schemathesis, scim_check};
 
 use anyhow::bail;
 use std::time::{Duration, Instant};

@@ -1,16 +1,7 @@
 //! The SCIM routes as a client library meets them: PyPI's `scim2-tester` against a real server.
 
-use charter_tests::{Database, Installation, Server};
+use charter_tests::{Database, Installation, Server, scim_check};
 use serde_json::json;
-use std::{path::Path, process::Command};
-
-/// Where `make` puts what is installed from PyPI.
-fn python() -> std::path::PathBuf {
-    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../.venv/bin/python3");
-    let python = std::env::var_os("CHARTER_TEST_PYTHON").map_or_else(ours, Into::into);
-    assert!(python.exists(), "{} is missing: install it with `make need-scim`", python.display());
-    python
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_independent_client_finds_no_error() {
@@ -19,12 +10,10 @@ async fn an_independent_client_finds_no_error() {
     let admin = server.set_up().await.unwrap();
     let token = admin.post("/api/v1/user/me/tokens", &json!({"name": "provisioning"})).await.unwrap();
     let token = token.expect(201).unwrap().text("secret").unwrap().to_owned();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/scim_check.py");
     let url = format!("{}/scim/v2", admin.url());
 
-    let checked = tokio::task::spawn_blocking(move || {
-        Command::new(python()).arg(script).arg(url).arg(token).output().unwrap()
-    });
+    let checked =
+        tokio::task::spawn_blocking(move || scim_check().unwrap().arg(url).arg(token).output().unwrap());
 
     let checked = checked.await.unwrap();
     let said = [checked.stdout, checked.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());

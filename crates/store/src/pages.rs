@@ -42,19 +42,23 @@ impl<'a, L: LogStore + ?Sized> Pages<'a, L> {
         self
     }
 
-    /// The next page, never an empty one; none where the log goes no further or `end` is reached. The one after it is
-    /// asked for before this one is handed over.
+    /// The next page, never an empty one; none where the log goes no further, now that this is called, or `end` is
+    /// reached. The one after it is asked for before this one is handed over.
     ///
     /// # Errors
     /// As [`LogStore::read`]; asked again after one, it reads the same page again.
     pub async fn next(&mut self) -> Result<Option<Vec<StoredEvent>>, StoreError> {
-        let page = match self.ahead.take() {
+        let ahead = match self.ahead.take() {
             Some(Ahead::There(page)) => page?,
             Some(Ahead::Coming(reading)) => reading.await?,
-            None => match self.read() {
-                Some(reading) => reading.await?,
-                None => return Ok(None),
-            },
+            None => Vec::new(),
+        };
+        // That there was nothing is true of when it was asked for: whoever has seen a later head since would take the
+        // log for one that was cut.
+        let page = match (ahead.is_empty(), self.read()) {
+            (false, _) => ahead,
+            (true, Some(reading)) => reading.await?,
+            (true, None) => return Ok(None),
         };
         let Some(last) = page.last() else { return Ok(None) };
         self.at = last.offset;

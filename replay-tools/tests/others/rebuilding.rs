@@ -1,14 +1,18 @@
 //! Tables built anew beside the live ones, which are right, wrong, behind, of another version, or go on meanwhile.
 
 use super::{LOG, append, random};
-use charter_events::{Hash, Offset, Timestamp};
+use charter_events::{
+    Actor, CommandId, CommandMeta, Event, GroupCreated, Hash, Offset, ProjectionSkipped, Timestamp, Via,
+};
+use charter_policy::Policy;
 use charter_replay_tools::{
     ToolError,
     rebuild::{Compared, Rebuilt, rebuild},
 };
-use charter_store::{Checkpoint, LogStore, MemoryStore, TableStore, Target};
-use charter_tables::{Changes, PROJECTIONS, Projection, Value, projection};
-use charter_testkit::random::History;
+use charter_store::{Batch, Chain, Checkpoint, LogStore, MemoryStore, TableStore, Target};
+use charter_tables::{Changes, PROJECTIONS, Poison, Projection, Recorded, Spec, Value, projection};
+use charter_testkit::{history::parsed, ids, random::History};
+use uuid::Uuid;
 
 const NOW: Timestamp = Timestamp::MIN;
 
@@ -96,4 +100,62 @@ async fn live_tables_of_another_history_are_told_apart() {
     store.change_rows(target, other, beyond, &Changes::default()).await.unwrap();
     let error = rebuild(&store, &fresh(), projection, NOW, |_| ()).await.unwrap_err();
     assert!(matches!(error, ToolError::OtherLog(_)), "{error}");
+}
+
+/// A command of one event; its offset.
+async fn happens(store: &MemoryStore, event: impl Into<Event>) -> Offset {
+    let mut append = store.append().await.unwrap();
+    let head = append.head();
+    let command = CommandMeta {
+        command_id: CommandId::new(Uuid::now_v7()),
+        actor: Actor::System,
+        via: Via::Api,
+        request_id: None,
+        reason: None,
+    };
+    let mut ids = Uuid::now_v7;
+    let events = Chain::new(head).extend(&command, &[event.into()], head.recorded_at, &mut ids).unwrap();
+    append.write(&Batch { events, ..Batch::default() }).await.unwrap();
+    append.commit().await.unwrap().offset
+}
+
+/// The directory, but that it can't take one group.
+struct Choosy;
+
+impl Projection for Choosy {
+    fn spec(&self) -> &'static Spec {
+        projection("directory").unwrap().spec()
+    }
+
+    fn on(&self, before: &Policy, recorded: Recorded<'_>, out: &mut Changes) -> Result<(), Poison> {
+        match recorded.event {
+            Event::GroupCreated(made) if made.slug.as_str() == "poison" => {
+                Err(Poison { why: "no such group".to_owned() })
+            }
+            _ => projection("directory").unwrap().on(before, recorded, out),
+        }
+    }
+}
+
+/// What somebody decided that a projection goes on without is left out, though that stands in the log only later.
+#[tokio::test]
+async fn events_that_were_skipped_are_left_out_also_where_they_could_be_taken() {
+    let store = random(15, 300).await;
+    let skip = |name: &str, skipped| ProjectionSkipped { projection: parsed(name), skipped };
+    let rows = async |projection: &'static dyn Projection| {
+        rebuild(&store, &fresh(), projection, NOW, |_| ()).await.map(|built| built.rows)
+    };
+    let directory = projection("directory").unwrap();
+    let before = rows(directory).await.unwrap();
+    let slug = parsed("poison");
+    let group = GroupCreated { group: ids::group("poison"), slug, name: ids::shown("Poison") };
+    let at = happens(&store, group).await;
+    assert_eq!(rows(directory).await.unwrap(), before + 1);
+    // Others' decisions are none for this one.
+    happens(&store, skip("grant_sets", at)).await;
+    let error = rows(&Choosy).await.unwrap_err();
+    assert!(matches!(error, ToolError::Fold { offset, .. } if offset == at), "{error}");
+    happens(&store, skip("directory", at)).await;
+    assert_eq!(rows(&Choosy).await.unwrap(), before);
+    assert_eq!(rows(directory).await.unwrap(), before);
 }

@@ -1,7 +1,7 @@
 //! Appending and reading.
 
 use super::samples::{Writing, append_one, batch_of, group_renamed, meta, verified};
-use crate::{BATCH_ANSWERS_MAX, Batch, Pages, READ_PAYLOAD_BYTES_MAX, Store, StoreError};
+use crate::{BATCH_ANSWERS_MAX, Batch, Pages, READ_PAYLOAD_BYTES_MAX, Store, StoreError, verify};
 use charter_events::{
     Actor, Hash, Namespace, Offset, Timestamp, UserId, Via,
     envelope::{REASON_BYTES_MAX, REQUEST_ID_BYTES_MAX},
@@ -57,6 +57,34 @@ pub(super) async fn paging(store: Arc<dyn Store>) {
             assert_eq!(pages.next().await.unwrap(), None);
         }
     }
+
+    // What comes after a page was handed over is there when the next is asked for.
+    let mut pages = Pages::new(&*store, offset(all.len() - 1), Offset::MAX);
+    for _ in 0..3 {
+        assert_eq!(pages.next().await.unwrap().as_deref(), all.last_chunk::<1>().map(|last| &last[..]));
+        all.extend(append_one(&*store, 1).await);
+    }
+}
+
+/// A scan that runs while commands are written finds the log whole: it is never told of an end that is older than the
+/// head it holds it against.
+pub(super) async fn scanned_while_it_grows(store: Arc<dyn Store>) {
+    const COMMANDS: usize = 300;
+    append_one(&*store, 2).await;
+    let writing = store.clone();
+    let writer = tokio::spawn(async move {
+        for at in 0..COMMANDS {
+            append_one(&*writing, 1 + at % 3).await;
+        }
+    });
+    let mut last = 0;
+    while !writer.is_finished() {
+        let scanned = verify::scan(&*store, Offset::ZERO, |_| ()).await.unwrap();
+        assert!(scanned.events >= last, "{} after {last}", scanned.events);
+        last = scanned.events;
+        verify::check_ends(&*store, 5).await.unwrap();
+    }
+    writer.await.unwrap();
 }
 
 pub(super) async fn hashes(store: Arc<dyn Store>) {

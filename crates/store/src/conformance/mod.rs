@@ -52,6 +52,7 @@ cases! {
     "an empty log has head 0 and no events" => log::empty,
     "an empty log takes another id, one with events keeps its own" => log::adopting,
     "what was appended is read back equal, in pages of any size" => log::paging,
+    "a scan finds the log whole while it grows" => log::scanned_while_it_grows,
     "hashes are read alone as they stand in the events" => log::hashes,
     "every member of an event survives, whatever text and length" => log::every_member,
     "a rolled back append leaves no hole" => log::rollback_leaves_no_hole,
