@@ -38,6 +38,7 @@ fn canaries() -> Profile {
         email: Some(email.to_owned()),
         login_name: Some(login.to_owned()),
         external_id: Some(external.parse().unwrap()),
+        identity: None,
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::UserCreate>) -> Answered<dt
         email: new.email,
         login_name: new.login_name,
         external_id: new.external_id,
+        identity: None,
     };
     let password = new.password.map(|password| SecretText::new(password.into_inner()));
     let new = NewUser { kind: new.kind.unwrap_or(UserKind::Person), profile, password };
@@ -77,6 +78,7 @@ pub(crate) async fn patch(ask: Ask, body: Patch<dto::UserPatch>) -> Answered<dto
         email: value.email,
         login_name: value.login_name,
         external_id: value.external_id,
+        identity: None,
     };
     let receipt = ask.app.control.edit_user(ask.caller.clone(), id, patch, ask.meta(hash).await?).await?;
     answer(&ask, receipt.last, id).await
