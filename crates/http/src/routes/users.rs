@@ -137,6 +137,31 @@ pub(crate) async fn credential_reset(ask: Ask, body: Body<dto::CredentialResetRe
     Ok(Answer::done(receipt.last))
 }
 
+/// Links a user to an identity at a provider, in place of any he is linked to: whoever is that there can then sign in as
+/// him, so it takes what resetting his password takes. For oneself it takes an administrator without end. His sessions
+/// end. A service has none.
+#[utoipa::path(put, path = "/api/v1/users/{id}/identity", operation_id = "link_identity", tag = "users",
+    params(("id" = String, Path, description = "Id, username or external id")),
+    request_body = dto::Identity, responses((status = 200, description = "As he is now", body = dto::User)))]
+pub(crate) async fn link(ask: Ask, body: Body<dto::Identity>) -> Answered<dto::User> {
+    let id = named(&ask, "core.user.edit")?;
+    let Body { value, hash } = body;
+    let (caller, meta) = (ask.caller.clone(), ask.meta(hash).await?);
+    let receipt = ask.app.control.set_identity(caller, id, Some(value.into()), meta).await?;
+    answer(&ask, receipt.last, id).await
+}
+
+/// Unlinks a user from his identity at a provider; guarded as linking him. His sessions end.
+#[utoipa::path(delete, path = "/api/v1/users/{id}/identity", operation_id = "unlink_identity", tag = "users",
+    params(("id" = String, Path, description = "Id, username or external id")),
+    responses((status = 204, description = "He is linked to none")))]
+pub(crate) async fn unlink(ask: Ask, body: NoBody) -> Answered<()> {
+    let id = named(&ask, "core.user.edit")?;
+    let (caller, meta) = (ask.caller.clone(), ask.meta(body.hash).await?);
+    let receipt = ask.app.control.set_identity(caller, id, None, meta).await?;
+    Ok(Answer::done(receipt.last))
+}
+
 /// The user of the path, for whom a key is needed: 403 for all users alike without it, then 404.
 fn named(ask: &Ask, key: &str) -> Result<UserId, Problem> {
     ask.require(key, Scope::Global)?;
