@@ -95,6 +95,10 @@ guards! {
     HoldToRename,
     /// Reset, take away or issue another's credential: the same.
     HoldToReset,
+    /// Link another to an identity at a provider, or unlink him: the same.
+    HoldToLink,
+    /// Link oneself to an identity, or unlink oneself: be an administrator without end.
+    OwnIdentity,
     /// One's own lasting credential needs a holding that lasts.
     OwnCredentialLasts,
     /// A masked token gives out nothing beyond its mask.

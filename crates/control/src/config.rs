@@ -5,7 +5,7 @@ use crate::{
     mail::Mailer,
 };
 use charter_commands::Limits;
-use charter_events::{DisplayName, Offset};
+use charter_events::{DisplayName, Issuer, Offset};
 use charter_tables::{PROJECTIONS, Projection};
 use std::{sync::Arc, time::Duration};
 
@@ -129,6 +129,11 @@ pub struct Config {
     pub mail_pause: Duration,
     /// Where people reach this installation: what links begin with.
     pub public_url: Option<String>,
+    /// The identity provider people may sign in at.
+    pub oidc_issuer: Option<Issuer>,
+    /// Whether a directory's ids of its people are what that provider calls them: then a directory that sets one links
+    /// the account to that identity.
+    pub oidc_scim_external_id: bool,
     /// How long an invitation waits.
     pub invitation_length: Duration,
     /// How long a link for a forgotten password works.
@@ -182,6 +187,8 @@ impl Default for Config {
             mailer: None,
             mail_pause: Duration::from_secs(2),
             public_url: None,
+            oidc_issuer: None,
+            oidc_scim_external_id: false,
             invitation_length: Duration::from_secs(7 * 24 * 3_600),
             reset_length: Duration::from_secs(3_600),
             backups: None,

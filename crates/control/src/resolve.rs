@@ -2,7 +2,7 @@
 //! no name parses as a UUID, so no text has two meanings.
 
 use crate::control::Control;
-use charter_events::{ExternalId, GroupId, ObjectId, RoleId, UserId};
+use charter_events::{ExternalId, GroupId, Identity, ObjectId, RoleId, UserId};
 use charter_policy::Policy;
 use uuid::Uuid;
 
@@ -50,6 +50,13 @@ impl Control {
         let tag = self.inner.sealing.tag(external_id);
         let id = policy.user_by_tag(&tag)?;
         (policy.user(id)?.profile?.external_id == Some(tag)).then_some(id)
+    }
+
+    /// The user who is linked to an identity at a provider. No name, address or id of his means anything here.
+    pub fn user_by_identity(&self, policy: &Policy, identity: &Identity) -> Option<UserId> {
+        let tag = self.inner.sealing.identity_tag(identity);
+        let id = policy.user_by_tag(&tag)?;
+        (policy.user(id)?.profile?.identity == Some(tag)).then_some(id)
     }
 
     /// A role by id or slug.

@@ -3,14 +3,15 @@
 //! A sealed profile is `0x01 ‖ nonce (24 bytes) ‖ XChaCha20-Poly1305(profile as JSON, padded with spaces)`,
 //! with the log id and the user id as associated data, so that no sealed profile can be moved to another
 //! user or log. A tag is `HMAC-SHA-256(tag key, "charter-name\0" ‖ text)`; usernames, login names (lower-cased) and
-//! external ids share it.
+//! external ids share it. An identity's is `HMAC-SHA-256(tag key, "charter-identity\0" ‖ length of the issuer (8 bytes,
+//! big-endian) ‖ issuer ‖ subject)`: no name and no other pair has the same.
 
 use crate::error::IdentityError;
 use chacha20poly1305::{
     XChaCha20Poly1305, XNonce,
     aead::{Aead, KeyInit, Payload},
 };
-use charter_events::{LogId, NameTag, Profile, Sealed, SealedProfile, UserId};
+use charter_events::{Identity, LogId, NameTag, Profile, Sealed, SealedProfile, UserId};
 use charter_store::{Key32, UserKey};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -52,6 +53,13 @@ impl Sealing {
         self.tag(&text.to_lowercase())
     }
 
+    /// The tag of an identity at a provider.
+    pub(crate) fn identity_tag(&self, identity: &Identity) -> NameTag {
+        let (issuer, subject) = (identity.issuer.as_str().as_bytes(), identity.subject.as_str().as_bytes());
+        let length = (issuer.len() as u64).to_be_bytes();
+        hmac(&self.tag_key, &[b"charter-identity\0", &length, issuer, subject])
+    }
+
     /// The tag under which attempts are counted: those of one purpose never count for another.
     pub(crate) fn attempts_tag(&self, purpose: &str, of: &str) -> NameTag {
         self.tag(&format!("\0{purpose}\0{of}"))
@@ -81,6 +89,7 @@ impl Sealing {
             username: self.tag(profile.username.as_str()),
             login_name: profile.login_name.as_deref().map(|name| self.login_tag(name)),
             external_id: profile.external_id.as_ref().map(|id| self.tag(id.as_str())),
+            identity: profile.identity.as_ref().map(|identity| self.identity_tag(identity)),
         })
     }
 
@@ -108,13 +117,16 @@ impl Sealing {
 
 /// The tag of a username or external id under an installation's key: by it a name is found in a log that holds none.
 pub fn name_tag(key: &Key32, text: &str) -> NameTag {
+    hmac(key, &[b"charter-name\0", text.as_bytes()])
+}
+
+fn hmac(key: &Key32, parts: &[&[u8]]) -> NameTag {
     let mut mac = match Hmac::<Sha256>::new_from_slice(key.expose()) {
         Ok(mac) => mac,
         // HMAC takes keys of any length; the type of the error is all there is of it.
         Err(_) => return NameTag::new([0; 32]),
     };
-    mac.update(b"charter-name\0");
-    mac.update(text.as_bytes());
+    parts.iter().for_each(|part| mac.update(part));
     NameTag::new(mac.finalize().into_bytes().into())
 }
 

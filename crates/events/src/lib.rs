@@ -6,6 +6,7 @@
 pub mod access;
 pub mod areas;
 pub mod envelope;
+pub mod identity;
 pub mod ids;
 pub mod json;
 pub mod key;
@@ -21,6 +22,7 @@ pub use areas::{
     user::*,
 };
 pub use envelope::{CommandMeta, EventMeta, Hash, Head, Offset, StoredEvent};
+pub use identity::{Identity, InvalidIssuer, InvalidSubject, IssuedSubject, Issuer};
 pub use ids::*;
 pub use json::EventJson;
 pub use key::{Pattern, PatternKind, PermissionKey};

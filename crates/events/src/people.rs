@@ -6,6 +6,7 @@
 //! anything.
 
 use crate::{
+    identity::Identity,
     ids::UserId,
     names::{DisplayName, ExternalId, Namespace, Slug},
 };
@@ -118,7 +119,8 @@ impl schemars::JsonSchema for Sealed {
     }
 }
 
-/// HMAC-SHA-256 of a user's username, login name or external id under the installation's key: 64 hex digits in JSON.
+/// HMAC-SHA-256 of a user's username, login name, external id or identity under the installation's key: 64 hex digits in
+/// JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameTag([u8; 32]);
 
@@ -202,10 +204,14 @@ pub struct Profile {
     /// The user's id in somebody else's system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<ExternalId>,
+    /// Who the user is at an identity provider: whoever is that there signs in as the user here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
 }
 
 /// A profile as events carry it: sealed, with the tags it is looked up by. The tags of username, login name and
-/// external id share one key space: no two users may share any of them.
+/// external id share one key space: no two users may share any of them. Identities have a key space of their own, so
+/// that none can equal a name, and no two users may share one either.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -220,6 +226,9 @@ pub struct SealedProfile {
     /// Tag of the external id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<NameTag>,
+    /// Tag of the identity at a provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<NameTag>,
 }
 
 impl SealedProfile {
@@ -227,7 +236,7 @@ impl SealedProfile {
     pub fn tags(&self) -> impl Iterator<Item = NameTag> + '_ {
         let login = self.login_name.filter(|t| *t != self.username);
         let external = self.external_id.filter(|t| *t != self.username && Some(*t) != login);
-        std::iter::once(self.username).chain(login).chain(external)
+        std::iter::once(self.username).chain(login).chain(external).chain(self.identity)
     }
 }
 
@@ -246,4 +255,6 @@ pub enum ProfileField {
     LoginName,
     /// The external id.
     ExternalId,
+    /// The identity at a provider.
+    Identity,
 }

@@ -160,6 +160,8 @@ access_table! {
     write  POST   "/api/v1/users/{id}/schedule-deletion", Key("core.user.delete"), [], users::schedule_deletion;
     write  POST   "/api/v1/users/{id}/restore", Key("core.user.delete"), [], users::restore;
     write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
+    write  PUT    "/api/v1/users/{id}/identity", Key("core.user.edit"), [], users::link;
+    write  DELETE "/api/v1/users/{id}/identity", Key("core.user.edit"), [], users::unlink;
     read   GET    "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::of_user;
     write  POST   "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::issue_for;
     write  DELETE "/api/v1/users/{id}/tokens/{token}", Key("core.user.edit"), [], tokens::revoke_of;

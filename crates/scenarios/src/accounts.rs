@@ -70,5 +70,6 @@ fn profile(user: UserId) -> SealedProfile {
         username: NameTag::new(tag),
         login_name: None,
         external_id: None,
+        identity: None,
     }
 }

@@ -97,6 +97,7 @@ pub fn profile(name: &str) -> SealedProfile {
         username: tag(name),
         login_name: None,
         external_id: None,
+        identity: None,
     }
 }
 

@@ -39,7 +39,10 @@ impl Policy {
     pub fn lasting_administrators(&self, now: Timestamp) -> Vec<UserId> {
         let users = self.holders_of_everything(|grant| lasts(grant, now)).into_iter();
         let can_sign_in = |user: &UserIx| {
-            self.users.get(*user).is_some_and(|facts| facts.kind == UserKind::Person && facts.has_password)
+            self.users.get(*user).is_some_and(|facts| {
+                let has_identity = facts.profile.as_ref().is_some_and(|profile| profile.identity.is_some());
+                facts.kind == UserKind::Person && (facts.has_password || has_identity)
+            })
         };
         users
             .filter(|user| self.asker_ix(*user).is_some())

@@ -160,8 +160,12 @@ impl Policy {
         facts.shown(&(user.erase_at, user.sessions_ended));
         facts.maybe(user.profile.as_ref(), |facts, profile| {
             facts.bytes(profile.sealed.as_bytes());
-            let SealedProfile { username, login_name, external_id, .. } = profile;
-            facts.shown(&(username, login_name, external_id));
+            let SealedProfile { username, login_name, external_id, identity, sealed: _ } = profile;
+            match identity {
+                // As before there were any: digests that were written down then must still be found.
+                None => facts.shown(&(username, login_name, external_id)),
+                Some(identity) => facts.shown(&(username, login_name, external_id, identity)),
+            }
         });
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod folder;
 pub(crate) mod follow;
 pub(crate) mod grant;
 pub(crate) mod group;
+mod identity;
 pub(crate) mod import;
 pub(crate) mod invitation;
 pub(crate) mod log;

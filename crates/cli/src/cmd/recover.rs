@@ -92,6 +92,7 @@ async fn recover(
             email: None,
             login_name: None,
             external_id: None,
+            identity: None,
         }),
     };
     let meta = RequestMeta { reason: app.reason(), ..RequestMeta::new(Via::Cli) };

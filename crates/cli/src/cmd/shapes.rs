@@ -21,6 +21,13 @@ pub(super) const USER: Shape = Shape {
     view: with_group_names,
 };
 
+/// A user's identity at a provider.
+pub(super) const IDENTITY: Shape = Shape {
+    columns: &[column("ISSUER", "/issuer"), column("SUBJECT", "/subject")],
+    name: "/subject",
+    view: as_sent,
+};
+
 /// Users by reference alone.
 pub(super) const USER_REF: Shape = Shape {
     columns: &[column("USERNAME", "/username /id"), column("NAME", "/display_name")],

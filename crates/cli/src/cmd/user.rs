@@ -2,6 +2,7 @@
 
 use super::{
     common::{Limit, Search, Then, Yes, list, moment},
+    identity,
     invitation::{Invite, invite},
     shapes::USER,
 };
@@ -81,6 +82,12 @@ pub(crate) enum Verb {
         /// Read the password from stdin
         #[arg(long)]
         password_stdin: bool,
+    },
+    /// Who somebody is at an identity provider, where he signs in
+    Identity {
+        /// What to do with it
+        #[command(subcommand)]
+        verb: identity::Verb,
     },
     /// Stop an account and schedule its deletion
     Rm {
@@ -176,6 +183,7 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
                 .await?;
             app.out.note(&format!("User {user} has a new password; all his sessions ended."));
         }
+        Verb::Identity { verb } => identity::run(app, &client, verb).await?,
         Verb::Rm { user, at, yes } => {
             app.confirm(yes.yes, &format!("stop the account of {user} and schedule its deletion"), &user)?;
             let path = route(&["users", &user, "schedule-deletion"])?;

@@ -115,6 +115,14 @@ fn users_are_created_changed_suspended_and_scheduled_for_deletion() {
     ada.run("user suspend bob").is(0, "", "User bob suspended.\n");
     assert_eq!(ada.run("user get bob -o json").json()["status"], "suspended");
     ada.run("user reactivate bob").is(0, "", "User bob reactivated.\n");
+    ada.run("user identity show bob").is(0, "", "User bob is linked to no identity.\n");
+    let linked = "User bob is linked; all his sessions ended.\n";
+    ada.run("user identity set bob --issuer https://id.example.org --subject 42").is(0, "", linked);
+    assert_eq!(ada.run("user identity show bob -o json").json()["subject"], "42");
+    ada.run("user identity set bob --issuer http://id.example.org --subject 42").fails(2, "an issuer is");
+    ada.run("user identity remove bob").fails(2, "add `--yes`");
+    let unlinked = "User bob is linked to no identity; all his sessions ended.\n";
+    ada.run("user identity remove bob --yes").is(0, "", unlinked);
     ada.run_with(&["user", "reset-password", "bob", "--password-stdin"], PASSWORD).done();
     let bob = Home::at(&server);
     bob.run_with(&["login", "bob", "--password-stdin"], PASSWORD).done();

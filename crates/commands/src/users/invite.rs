@@ -1,7 +1,7 @@
 //! Creates an account that waits to be accepted.
 //!
-//! Refused: `forbidden` without `core.user.create`; `invalid_credential` for a service, which accepts nothing;
-//! `name_taken`; `limit_exceeded`.
+//! Refused: `forbidden` without `core.user.create`; `invalid_credential` for a service, which accepts nothing,
+//! and for an identity, which is linked by whoever accepts; `name_taken`; `limit_exceeded`.
 
 use super::{require_names_free, require_new_user};
 use crate::{
@@ -30,6 +30,10 @@ impl Decide for InviteUser {
         if self.kind == UserKind::Service {
             let detail = "a service is created, not invited: nobody is there to accept";
             return Err(Refusal::of(Code::InvalidCredential, "kind", detail));
+        }
+        if self.profile.identity.is_some() {
+            let detail = "an identity is linked when the invitation is accepted";
+            return Err(Refusal::of(Code::InvalidCredential, "identity", detail));
         }
         require_new_user(policy, self.user)?;
         require_names_free(policy, ctx, self.user, &self.profile)?;

@@ -72,15 +72,34 @@ pub(crate) fn require_names_free(
         ("username", Some(profile.username)),
         ("login_name", profile.login_name),
         ("external_id", profile.external_id),
+        ("identity", profile.identity),
     ];
     for (field, tag) in names {
         let Some(tag) = tag else { continue };
         ctx.guard(Guard::NamesUnique, || match policy.user_by_tag(&tag) {
-            Some(other) if other != user => {
-                Err(Refusal::of(Code::NameTaken, field, "another user goes by this name"))
-            }
+            Some(other) if other != user => Err(Refusal::of(Code::NameTaken, field, taken(field))),
             _ => Ok(()),
         })?;
+    }
+    Ok(())
+}
+
+fn taken(field: &str) -> &'static str {
+    if field == "identity" {
+        "another user is linked to this identity"
+    } else {
+        "another user goes by this name"
+    }
+}
+
+/// Requires that nobody but a person signs in at a provider.
+fn require_identity_fits(kind: UserKind, profile: &SealedProfile) -> Result<(), Refusal> {
+    if kind == UserKind::Service && profile.identity.is_some() {
+        return Err(Refusal::of(
+            Code::InvalidCredential,
+            "identity",
+            "a service has no identity at a provider",
+        ));
     }
     Ok(())
 }

@@ -235,6 +235,7 @@ impl Play {
             23 => RegisterUser { user: new, kind: kind_of_user, profile, has_password }.into(),
             24 => InviteUser { user: new, kind: kind_of_user, profile }.into(),
             25 => AcceptInvitation { user, profile, has_password }.into(),
+            26 if self.rng.percent(30) => self.relink().into(),
             26 => {
                 let fields = [ProfileField::DisplayName, ProfileField::Email, ProfileField::ExternalId];
                 let changed = vec![*self.rng.pick(&fields)];

@@ -12,6 +12,7 @@ mod c09_to_c16;
 mod c17_to_c24;
 mod every_command;
 mod gains;
+mod identity;
 mod last_administrator;
 mod lasting;
 mod nobody_gains;
@@ -35,6 +36,7 @@ fn all_cases() -> Vec<(&'static str, fn())> {
         c01_to_c08::CASES,
         c09_to_c16::CASES,
         c17_to_c24::CASES,
+        identity::CASES,
         last_administrator::CASES,
         lasting::CASES,
         rules_grants_and_roles::CASES,

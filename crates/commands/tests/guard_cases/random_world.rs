@@ -4,7 +4,7 @@ use crate::world::{SERVER_KEYS, SOON, TOMORROW, World, key, patterns};
 use charter_commands::*;
 use charter_events::{
     Affects, ChildTypes, Content, Effect, GrantIssued, GroupId, ObjectId, Pattern, PermissionKey,
-    ProfileField, Reach, RoleId, RoleScope, Scope, Subject, Timestamp, UserId, UserKind,
+    ProfileField, Reach, RoleId, RoleScope, Scope, SealedProfile, Subject, Timestamp, UserId, UserKind,
 };
 use charter_policy::Policy;
 use charter_testkit::{History, Rng, at, history::parsed, ids};
@@ -249,7 +249,8 @@ impl Play {
             93..94 => DeleteRole { role: self.role() }.into(),
             94..95 => DeleteGroup { group: self.group() }.into(),
             95..98 => ChangePassword { user: self.person(), has_password: true }.into(),
-            98..99 => self.rename().into(),
+            98..99 if self.rng.percent(50) => self.rename().into(),
+            98..99 => self.relink().into(),
             _ => self.token().into(),
         };
         (actor, command)
@@ -277,6 +278,16 @@ impl Play {
         let kind = self.rng.percent(20).then_some(UserKind::Person);
         let changed = vec![ProfileField::Username];
         EditUser { user: self.person(), kind, profile: Some(ids::profile(&name)), changed }
+    }
+
+    /// Somebody linked to an identity nobody has, or to none.
+    pub(crate) fn relink(&mut self) -> EditUser {
+        self.made += 1;
+        let user = self.person();
+        let known = self.world.policy.user(user).and_then(|known| known.profile.cloned());
+        let identity = self.rng.percent(70).then(|| ids::tag(&format!("identity {}", self.made)));
+        let profile = known.map(|known| SealedProfile { identity, ..known });
+        EditUser { user, kind: None, profile, changed: vec![ProfileField::Identity] }
     }
 
     pub(crate) fn token(&mut self) -> IssueToken {

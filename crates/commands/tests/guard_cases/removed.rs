@@ -29,7 +29,7 @@ fn every_guard_taken_out_is_noticed_by_some_case() {
 
 /// The guards without which somebody gains something: the random play has to find each of them by itself. (Without
 /// the commands' keys nobody gains anything, for holding is asked as well; nor by a role that nobody has.)
-const WITHOUT_WHICH_SOMEBODY_GAINS: [Guard; 18] = [
+const WITHOUT_WHICH_SOMEBODY_GAINS: [Guard; 19] = [
     Guard::ActiveCaller,
     Guard::SystemOnly,
     Guard::HoldToIssue,
@@ -45,6 +45,7 @@ const WITHOUT_WHICH_SOMEBODY_GAINS: [Guard; 18] = [
     Guard::HoldToTransfer,
     Guard::HoldToRename,
     Guard::HoldToReset,
+    Guard::HoldToLink,
     Guard::CredentialWithinCeiling,
     Guard::RestoreAdministrator,
     Guard::LastAdministrator,

@@ -111,6 +111,17 @@ pub(crate) fn edit(who: &str, profile: SealedProfile) -> EditUser {
     EditUser { user: user(who), kind: None, profile: Some(profile), changed: Vec::new() }
 }
 
+/// The names of a user, linked to an identity or to none.
+pub(crate) fn known_as(who: &str, identity: Option<&str>) -> SealedProfile {
+    let tag = |text: &str| ids::tag(&format!("identity {text}"));
+    SealedProfile { identity: identity.map(tag), ..ids::profile(who) }
+}
+
+/// A user linked to an identity, or to none.
+pub(crate) fn link(who: &str, identity: Option<&str>) -> EditUser {
+    edit(who, known_as(who, identity))
+}
+
 pub(crate) fn turn_into(who: &str, kind: UserKind) -> EditUser {
     EditUser { user: user(who), kind: Some(kind), profile: None, changed: Vec::new() }
 }

@@ -13,7 +13,9 @@ use crate::{
     secret::SecretText,
 };
 use charter_commands::{AcceptInvitation, InviteUser, RenewInvitation, WithdrawInvitation};
-use charter_events::{DisplayName, Offset, Profile, Sealed, SealedProfile, Timestamp, UserId, UserKind};
+use charter_events::{
+    DisplayName, Identity, Offset, Profile, Sealed, SealedProfile, Timestamp, UserId, UserKind,
+};
 use charter_policy::{Caller, Policy, UserStatus, UserView};
 use charter_store::SecretWrite;
 
@@ -39,6 +41,13 @@ pub struct Acceptance {
     pub password: SecretText,
     /// How he is shown; as the invitation said when absent.
     pub display_name: Option<DisplayName>,
+}
+
+/// An invitation on its way to be accepted.
+struct Accepting {
+    user: UserId,
+    names: Profile,
+    request: Request,
 }
 
 impl Control {
@@ -153,19 +162,52 @@ impl Control {
         meta: RequestMeta,
     ) -> Result<(UserId, Receipt), IdentityError> {
         let Acceptance { secret, password, display_name } = acceptance;
+        let Accepting { user, names, request } =
+            self.accepting(&secret, display_name, None, true, meta).await?;
+        let receipt =
+            self.submit_with_password(request, user, &password, Some(&names)).await.map_err(died)?;
+        Ok((user, receipt))
+    }
+
+    /// Makes the account of an invitation work and links it to an identity at a provider, for whoever has its link and
+    /// whom the provider has just vouched for: the caller has seen the proof, nothing is proved here. There is no
+    /// password. The link works once; an identity that is another's already uses it up as little as any refusal.
+    ///
+    /// # Errors
+    /// [`IdentityError::InvalidLink`] for a link that is unknown, used, expired, replaced or withdrawn, and any other.
+    pub async fn accept_invitation_with_identity(
+        &self,
+        secret: &SecretText,
+        identity: Identity,
+        display_name: Option<DisplayName>,
+        meta: RequestMeta,
+    ) -> Result<(UserId, Receipt), IdentityError> {
+        let Accepting { user, request, .. } =
+            self.accepting(secret, display_name, Some(identity), false, meta).await?;
+        let receipt = self.submit(request).await.map_err(|error| died(error.into()))?;
+        Ok((user, receipt))
+    }
+
+    /// The request that accepts, for whoever has the link.
+    async fn accepting(
+        &self,
+        secret: &SecretText,
+        display_name: Option<DisplayName>,
+        identity: Option<Identity>,
+        has_password: bool,
+        meta: RequestMeta,
+    ) -> Result<Accepting, IdentityError> {
         let waits = |_: &Policy, user: &UserView<'_>| user.status == UserStatus::Invited;
-        let found = self.find_link(&secret, Purpose::Invitation, waits).await?;
+        let found = self.find_link(secret, Purpose::Invitation, waits).await?;
         let user = found.user;
-        let (names, read, profile) = self.accepted_names(user, display_name).await?;
-        let command = AcceptInvitation { user, profile, has_password: true };
+        let (names, read, profile) = self.accepted_names(user, display_name, identity).await?;
+        let command = AcceptInvitation { user, profile, has_password };
         let request = Request {
             secrets: vec![Purpose::Invitation.none_of(user)],
             unchanged: Some(found.with_these_names(read)),
             ..Request::new(Caller::System, command.into(), meta)
         };
-        let receipt =
-            self.submit_with_password(request, user, &password, Some(&names)).await.map_err(died)?;
-        Ok((user, receipt))
+        Ok(Accepting { user, names, request })
     }
 
     /// The names an invited user goes on with, what they were read from, and sealed as they are kept.
@@ -173,16 +215,19 @@ impl Control {
         &self,
         user: UserId,
         display_name: Option<DisplayName>,
+        identity: Option<Identity>,
     ) -> Result<(Profile, Sealed, SealedProfile), IdentityError> {
         let cant = || IdentityError::from(CommandError::Unavailable { reason: "the names can't be opened" });
         let sealed = |policy: &Policy| policy.user(user).and_then(|user| user.profile.cloned());
         let known = sealed(&self.policy()).ok_or(IdentityError::InvalidLink)?;
         let mut names = self.profile(user).await.ok_or_else(cant)?;
-        if display_name.is_none() || display_name == names.display_name {
+        let before = names.clone();
+        names.display_name = display_name.or(names.display_name);
+        names.identity = identity.or(names.identity);
+        if names == before {
             return Ok((names, known.sealed.clone(), known));
         }
         let key = self.inner.store.user_key(user).await?.ok_or_else(cant)?;
-        names.display_name = display_name;
         let changed = self.inner.sealing.seal(user, &key, &names)?;
         Ok((names, known.sealed, changed))
     }

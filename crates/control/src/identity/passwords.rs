@@ -185,6 +185,7 @@ mod tests {
             email: Some("some@body.example".to_owned()),
             login_name: Some("Some.Body".to_owned()),
             external_id: None,
+            identity: None,
         };
         for text in ["somebody", "SomeBody", "some@body.example", "some.body"] {
             let error = check(&SecretText::new(text), Some(&profile)).unwrap_err();

@@ -1,7 +1,7 @@
 //! Accounts and groups kept in step with a directory elsewhere. What such a directory changes at once is one command:
 //! all or none of it happens.
 
-use super::users::{EDIT_ATTEMPTS_MAX, NewUser, PreparedUser, ProfilePatch};
+use super::users::{EDIT_ATTEMPTS_MAX, NewUser, PreparedUser, ProfilePatch, identity_at};
 use crate::{
     control::Control,
     error::{CommandError, IdentityError},
@@ -11,7 +11,7 @@ use charter_commands::{
     AddMember, Code, Command, CreateGroup, MADE_GROUP, ReactivateUser, RegisterUser, RemoveMember,
     RenameGroup, SetGroupExternalId, Several, SuspendUser,
 };
-use charter_events::{DisplayName, ExternalId, GroupId, Offset, Profile, Slug, UserId, UserKind};
+use charter_events::{DisplayName, ExternalId, GroupId, Issuer, Offset, Profile, Slug, UserId, UserKind};
 use charter_policy::{Caller, Policy, UserStatus, UserView};
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -175,7 +175,10 @@ impl Control {
         meta: RequestMeta,
     ) -> Result<Receipt, IdentityError> {
         let NewAccount { login_name, display_name, email, external_id, active } = new.clone();
-        let names = Profile { username, display_name, email, login_name: Some(login_name), external_id };
+        let known = self.directory_issuer().zip(external_id.as_ref());
+        let identity = known.map(|(issuer, id)| identity_at(issuer, id)).transpose()?;
+        let login_name = Some(login_name);
+        let names = Profile { username, display_name, email, login_name, external_id, identity };
         if active {
             let new = NewUser { kind: UserKind::Person, profile: names, password: None };
             return self.register_user(caller, new, meta).await;
@@ -223,7 +226,7 @@ impl Control {
     ) -> Result<Receipt, IdentityError> {
         let AccountChange { names, active, seen } = change;
         let edits = names.names_any() || names.kind.is_some();
-        let (edit, names_seen) = self.edit(user, names).await?;
+        let (edit, names_seen) = self.edit(user, names, self.directory_issuer()).await?;
         let status = self.policy().user(user).map(|user| user.status);
         let stands = match active {
             Some(true) if status != Some(UserStatus::Invited) => Some(ReactivateUser { user }.into()),
@@ -333,6 +336,12 @@ impl Control {
         let unchanged = seen.or(read).map(|changed_at| Unchanged::Group { group, changed_at });
         let request = Request { unchanged, ..Request::new(caller, as_one(commands), meta) };
         Ok(Some(self.submit(request).await?))
+    }
+
+    /// The issuer whose subjects a directory's ids of its people are, where they are an issuer's.
+    fn directory_issuer(&self) -> Option<&Issuer> {
+        let config = &self.inner.config;
+        config.oidc_issuer.as_ref().filter(|_| config.oidc_scim_external_id)
     }
 
     /// A username like a login name that nobody goes by.

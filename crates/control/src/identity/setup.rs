@@ -48,6 +48,7 @@ impl Control {
             username: NameTag::new([0; 32]),
             login_name: None,
             external_id: None,
+            identity: None,
         };
         let command = Setup { user: UserId::new(Uuid::nil()), profile, has_password: true };
         let request = Request::new(Caller::System, command.into(), RequestMeta::new(Via::System));

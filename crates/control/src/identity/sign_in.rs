@@ -1,9 +1,10 @@
-//! Sign-in by password: the same work and the same answer whatever was wrong.
+//! Sign-in by password, or as an identity a provider has just vouched for: the same work and the same answer whatever was
+//! wrong.
 
 use super::{SESSION_PREFIX, new_secret, passwords::Busy};
 use crate::{control::Control, request::RequestMeta, secret::SecretText};
 use charter_commands::EndSession;
-use charter_events::{SessionId, Timestamp, UserId, Via};
+use charter_events::{Identity, SessionId, Timestamp, UserId, Via};
 use charter_policy::{Caller, Policy};
 use charter_store::{CredentialKind, CredentialRow, SecretWrite, StoreError, causes};
 use uuid::Uuid;
@@ -81,6 +82,34 @@ impl Control {
         let matches = inner.identity.passwords.matches(&password, hash).await?;
         let user = user.filter(|_| matches).ok_or(SignInError::Refused)?;
         inner.identity.limiter.succeeded(name_tag.as_bytes());
+        self.begin_session(&policy, user).await
+    }
+
+    /// Begins a session for whoever is linked to an identity. The caller has seen a provider's proof of it, just now:
+    /// nothing is proved here. Nothing but issuer and subject counts; an identity nobody is linked to, and one whose
+    /// account does not work, are refused alike.
+    ///
+    /// # Errors
+    /// [`SignInError`].
+    pub async fn sign_in_with_identity(&self, identity: &Identity) -> Result<SignedIn, SignInError> {
+        let inner = &self.inner;
+        let tag =
+            inner.sealing.attempts_tag("sign-in identity", &inner.sealing.identity_tag(identity).to_string());
+        inner
+            .identity
+            .limiter
+            .attempt(tag.as_bytes(), inner.time())
+            .map_err(|retry_after_seconds| SignInError::TooManyAttempts { retry_after_seconds })?;
+        if !self.follow_others().await {
+            return Err(SignInError::Unavailable);
+        }
+        // An identity that is unlinked meanwhile ends the session at once: it begins at this version.
+        let policy = self.policy();
+        let user = self
+            .user_by_identity(&policy, identity)
+            .filter(|user| policy.user(*user).is_some_and(|user| user.is_active()))
+            .ok_or(SignInError::Refused)?;
+        inner.identity.limiter.succeeded(tag.as_bytes());
         self.begin_session(&policy, user).await
     }
 

@@ -10,7 +10,9 @@ use crate::{
     writer,
 };
 use charter_commands::{ChangePassword, Code, EditUser, RegisterUser};
-use charter_events::{DisplayName, ExternalId, Profile, ProfileField, SealedProfile, Slug, UserId, UserKind};
+use charter_events::{
+    DisplayName, ExternalId, Identity, Issuer, Profile, ProfileField, SealedProfile, Slug, UserId, UserKind,
+};
 use charter_policy::Caller;
 use charter_store::{CredentialRow, SecretWrite, UserKey};
 use uuid::Uuid;
@@ -44,6 +46,8 @@ pub struct ProfilePatch {
     pub login_name: Option<Option<String>>,
     /// The external id, or none.
     pub external_id: Option<Option<ExternalId>>,
+    /// The identity at a provider, or none.
+    pub identity: Option<Option<Identity>>,
 }
 
 impl ProfilePatch {
@@ -54,10 +58,16 @@ impl ProfilePatch {
             || self.email.is_some()
             || self.login_name.is_some()
             || self.external_id.is_some()
+            || self.identity.is_some()
     }
 
-    /// The profile with the changes, and which they are, sorted.
-    fn apply(self, profile: &Profile) -> (Profile, Vec<ProfileField>) {
+    /// The profile with the changes, and which they are, sorted. A directory whose ids are an issuer's subjects links by
+    /// setting one, and unlinks whom it had linked by taking it away.
+    fn apply(
+        self,
+        profile: &Profile,
+        directory: Option<&Issuer>,
+    ) -> Result<(Profile, Vec<ProfileField>), IdentityError> {
         let mut new = profile.clone();
         if let Some(username) = self.username {
             new.username = username;
@@ -72,7 +82,17 @@ impl ProfilePatch {
             new.login_name = name;
         }
         if let Some(id) = self.external_id {
+            if let Some(issuer) = directory {
+                match &id {
+                    Some(id) => new.identity = Some(identity_at(issuer, id)?),
+                    None if is_linked_by(issuer, profile) => new.identity = None,
+                    None => {}
+                }
+            }
             new.external_id = id;
+        }
+        if let Some(identity) = self.identity {
+            new.identity = identity;
         }
         let differs = [
             (ProfileField::Username, new.username != profile.username),
@@ -80,10 +100,26 @@ impl ProfilePatch {
             (ProfileField::Email, new.email != profile.email),
             (ProfileField::LoginName, new.login_name != profile.login_name),
             (ProfileField::ExternalId, new.external_id != profile.external_id),
+            (ProfileField::Identity, new.identity != profile.identity),
         ];
         let changed = differs.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect();
-        (new, changed)
+        Ok((new, changed))
     }
+}
+
+/// Whom a directory's id means at the issuer whose subjects its ids are.
+pub(super) fn identity_at(issuer: &Issuer, id: &ExternalId) -> Result<Identity, IdentityError> {
+    let too_long = |_| IdentityError::Invalid {
+        field: "external_id",
+        code: "invalid_name",
+        detail: "an external id that is a provider's subject takes at most 255 bytes",
+    };
+    Ok(Identity { issuer: issuer.clone(), subject: id.as_str().parse().map_err(too_long)? })
+}
+
+fn is_linked_by(issuer: &Issuer, profile: &Profile) -> bool {
+    let (Some(id), Some(identity)) = (&profile.external_id, &profile.identity) else { return false };
+    identity.issuer == *issuer && identity.subject.as_str() == id.as_str()
 }
 
 pub(super) const fn no_randomness() -> IdentityError {
@@ -212,26 +248,53 @@ impl Control {
         // A service has no password, so who becomes one loses it.
         let becomes_service = patch.kind == Some(UserKind::Service);
         let secrets = becomes_service.then_some(SecretWrite::RemovePassword { user }).into_iter().collect();
-        let (command, unchanged) = self.edit(user, patch).await?;
+        let (command, unchanged) = self.edit(user, patch, None).await?;
         let request = Request { secrets, unchanged, ..Request::new(caller, command.into(), meta) };
         Ok(self.submit(request).await?)
     }
 
-    /// The command a patch is, and what it was made up from.
+    /// The command a patch is, and what it was made up from; `directory` is the issuer whose subjects the external ids
+    /// of whoever asks are.
     pub(super) async fn edit(
         &self,
         user: UserId,
-        patch: ProfilePatch,
+        mut patch: ProfilePatch,
+        directory: Option<&Issuer>,
     ) -> Result<(EditUser, Option<Unchanged>), IdentityError> {
         let kind = patch.kind;
+        if kind == Some(UserKind::Service) && patch.identity.is_none() && self.is_linked(user) {
+            // A service signs in nowhere, so who becomes one loses his identity.
+            patch.identity = Some(None);
+        }
         let Some((before, key, seen)) = self.names_to_edit(user, &patch).await? else {
             return Ok((EditUser { user, kind, profile: None, changed: Vec::new() }, None));
         };
-        let (after, changed) = patch.apply(&before);
+        let (after, changed) = patch.apply(&before, directory)?;
         seal::check(&after)?;
         let seals = !changed.is_empty();
         let profile = seals.then(|| self.inner.sealing.seal(user, &key, &after)).transpose()?;
         Ok((EditUser { user, kind, profile, changed }, Some(seen)))
+    }
+
+    /// Whether a user is linked to an identity.
+    fn is_linked(&self, user: UserId) -> bool {
+        let policy = self.policy();
+        policy.user(user).and_then(|user| user.profile).is_some_and(|profile| profile.identity.is_some())
+    }
+
+    /// Links a user to an identity at a provider, or unlinks him. His sessions end.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub async fn set_identity(
+        &self,
+        caller: Caller,
+        user: UserId,
+        identity: Option<Identity>,
+        meta: RequestMeta,
+    ) -> Result<Receipt, IdentityError> {
+        let patch = ProfilePatch { identity: Some(identity), ..ProfilePatch::default() };
+        self.edit_user(caller, user, patch, meta).await
     }
 
     /// The names a patch changes, the key they are sealed under, and what they were read from. None when it names none,

@@ -17,6 +17,7 @@ pub(super) fn names(username: &str) -> Profile {
         email: Some(format!("{username}@example.org")),
         login_name: None,
         external_id: None,
+        identity: None,
     }
 }
 

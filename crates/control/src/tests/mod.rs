@@ -9,6 +9,7 @@ mod fleet_identity;
 mod house;
 mod idempotency;
 mod identity;
+mod linked;
 mod links;
 mod log;
 mod names;

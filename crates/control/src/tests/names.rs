@@ -10,7 +10,7 @@ use std::{sync::mpsc, thread, time::Duration};
 async fn looking_through_all_names_never_holds_up_the_thread_that_answers() {
     let house = House::new().await;
     let username = "bob".parse().unwrap();
-    let profile = Profile { username, display_name: None, email: None, login_name: None, external_id: None };
+    let profile = Profile { username, display_name: None, email: None, ..super::identity::names("bob") };
     let new = NewUser { kind: UserKind::Person, profile, password: None };
     let bob = house.control.register_user(Caller::System, new, meta()).await.unwrap().created.unwrap();
     let (held, is_held) = mpsc::channel();

@@ -3,7 +3,7 @@
 use super::house::{House, meta};
 use crate::{Acceptance, NewToken, NewUser, ProfilePatch, RecoveryOf, SecretText};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use charter_events::{Offset, Profile, UserId, UserKind};
+use charter_events::{Identity, Offset, Profile, UserId, UserKind};
 use charter_policy::Caller;
 use charter_store::SnapshotStore;
 use charter_testkit::ids::shown;
@@ -30,6 +30,9 @@ const PASSWORD: &str = "canary-password-1";
 const NAMES: [&str; 5] =
     ["canary-username", "Canary Display", "canary@mail.example", "Canary.Login", "CANARY-EXTERNAL"];
 
+const ISSUER: &str = "https://canary.issuer.example";
+const SUBJECT: &str = "canary-subject";
+
 fn canaries() -> Profile {
     let [username, display, email, login, external] = NAMES;
     Profile {
@@ -38,6 +41,7 @@ fn canaries() -> Profile {
         email: Some(email.to_owned()),
         login_name: Some(login.to_owned()),
         external_id: Some(external.parse().unwrap()),
+        identity: Some(Identity { issuer: ISSUER.parse().unwrap(), subject: SUBJECT.parse().unwrap() }),
     }
 }
 
@@ -75,8 +79,20 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     let new = NewToken { user: root.user().unwrap(), name: shown("ci"), expires_at: None, mask: None };
     let issued = control.issue_token(root.clone(), new, meta()).await.unwrap();
     show(&(&receipt, &signed_in, &who, &issued, &password, &code));
-    let guest =
-        Profile { username: "guest".parse().unwrap(), login_name: None, external_id: None, ..canaries() };
+    let guest = Profile {
+        username: "guest".parse().unwrap(),
+        login_name: None,
+        external_id: None,
+        identity: None,
+        ..canaries()
+    };
+    let identity = canaries().identity.unwrap();
+    show(&control.sign_in_with_identity(&identity).await.unwrap());
+    show(
+        &control
+            .sign_in_with_identity(&Identity { subject: "canary-nobody".parse().unwrap(), ..identity })
+            .await,
+    );
     let invited = control.invite(root.clone(), guest, meta()).await.unwrap();
     let link = invited.link.clone().unwrap().secret;
     let taken = Acceptance { secret: link.clone(), password: password.clone(), display_name: None };
@@ -109,7 +125,14 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     assert!(!traces.is_empty() && !shown_by_debug.is_empty());
     let issued = issued.secret.expose();
     let secrets = [PASSWORD, code.expose(), signed_in.secret.expose(), issued, link.expose()];
-    for canary in NAMES.into_iter().chain(secrets).chain(["canary-code", "canary-wrong", "canary no mail"]) {
+    for canary in NAMES.into_iter().chain(secrets).chain([
+        "canary-code",
+        "canary-wrong",
+        "canary no mail",
+        ISSUER,
+        SUBJECT,
+        "canary-nobody",
+    ]) {
         for (place, bytes) in [
             ("log", &log[..]),
             ("snapshot", &snapshot),

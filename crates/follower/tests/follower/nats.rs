@@ -105,6 +105,7 @@ async fn registered(control: &Control) -> Offset {
         email: None,
         login_name: None,
         external_id: None,
+        identity: None,
     };
     let new = NewUser { kind: UserKind::Person, profile, password: None };
     control.register_user(Caller::System, new, request).await.unwrap();

@@ -98,6 +98,7 @@ impl Server {
             email: None,
             login_name: None,
             external_id: None,
+            identity: None,
         };
         let new = NewUser { kind: UserKind::Person, profile, password: None };
         let made = self.control.register_user(Caller::System, new, RequestMeta::new(Via::Cli)).await.unwrap();

@@ -4,7 +4,9 @@ use super::{
     common::{GroupRef, Secret, clearable, required},
     schema::UserKindSchema,
 };
-use charter_events::{DisplayName, ExternalId, Offset, Slug, Timestamp, UserId, UserKind};
+use charter_events::{
+    DisplayName, ExternalId, IssuedSubject, Issuer, Offset, Slug, Timestamp, UserId, UserKind,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -50,6 +52,10 @@ pub struct User {
     /// His id in somebody else's system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+    /// Who he is at an identity provider, if he is linked to anybody there: whoever is that signs in as him.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub identity: Option<Identity>,
     /// Whether he can sign in with a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -142,6 +148,30 @@ pub struct ScheduleDeletionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub erase_at: Option<Timestamp>,
+}
+
+/// Somebody at an identity provider. Both members are compared byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Which provider: the URL it calls itself, `https`, or `http` on loopback.
+    #[schema(value_type = String, min_length = 1, max_length = 512, example = "https://id.example.org")]
+    pub issuer: Issuer,
+    /// What it calls him: the `sub` of its ID tokens, printable ASCII. Never his address.
+    #[schema(value_type = String, min_length = 1, max_length = 255, pattern = "^[\\x20-\\x7e]+$", example = "248289761001")]
+    pub subject: IssuedSubject,
+}
+
+impl From<Identity> for charter_events::Identity {
+    fn from(Identity { issuer, subject }: Identity) -> Self {
+        Self { issuer, subject }
+    }
+}
+
+impl From<charter_events::Identity> for Identity {
+    fn from(charter_events::Identity { issuer, subject }: charter_events::Identity) -> Self {
+        Self { issuer, subject }
+    }
 }
 
 /// A new password for somebody else.

@@ -24,6 +24,7 @@ pub(crate) async fn invite(ask: Ask, body: Body<dto::InvitationCreate>) -> Answe
         email: new.email,
         login_name: new.login_name,
         external_id: new.external_id,
+        identity: None,
     };
     let invited = ask.app.control.invite(ask.caller.clone(), profile, ask.meta(hash).await?).await?;
     let location = format!("/api/v1/users/{}", invited.user);

@@ -32,6 +32,7 @@ pub(crate) async fn first_administrator(
         email: request.email,
         login_name: None,
         external_id: None,
+        identity: None,
     };
     let (code, password) =
         (SecretText::new(request.code.into_inner()), SecretText::new(request.password.into_inner()));

@@ -43,6 +43,7 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::UserCreate>) -> Answered<dt
         email: new.email,
         login_name: new.login_name,
         external_id: new.external_id,
+        identity: None,
     };
     let password = new.password.map(|password| SecretText::new(password.into_inner()));
     let new = NewUser { kind: new.kind.unwrap_or(UserKind::Person), profile, password };
@@ -77,6 +78,7 @@ pub(crate) async fn patch(ask: Ask, body: Patch<dto::UserPatch>) -> Answered<dto
         email: value.email,
         login_name: value.login_name,
         external_id: value.external_id,
+        identity: None,
     };
     let receipt = ask.app.control.edit_user(ask.caller.clone(), id, patch, ask.meta(hash).await?).await?;
     answer(&ask, receipt.last, id).await
@@ -132,6 +134,31 @@ pub(crate) async fn credential_reset(ask: Ask, body: Body<dto::CredentialResetRe
     let password = SecretText::new(body.value.password.expose());
     let meta = ask.meta(body.hash).await?;
     let receipt = ask.app.control.reset_password(ask.caller.clone(), id, &password, meta).await?;
+    Ok(Answer::done(receipt.last))
+}
+
+/// Links a user to an identity at a provider, in place of any he is linked to: whoever is that there can then sign in as
+/// him, so it takes what resetting his password takes. For oneself it takes an administrator without end. His sessions
+/// end. A service has none.
+#[utoipa::path(put, path = "/api/v1/users/{id}/identity", operation_id = "link_identity", tag = "users",
+    params(("id" = String, Path, description = "Id, username or external id")),
+    request_body = dto::Identity, responses((status = 200, description = "As he is now", body = dto::User)))]
+pub(crate) async fn link(ask: Ask, body: Body<dto::Identity>) -> Answered<dto::User> {
+    let id = named(&ask, "core.user.edit")?;
+    let Body { value, hash } = body;
+    let (caller, meta) = (ask.caller.clone(), ask.meta(hash).await?);
+    let receipt = ask.app.control.set_identity(caller, id, Some(value.into()), meta).await?;
+    answer(&ask, receipt.last, id).await
+}
+
+/// Unlinks a user from his identity at a provider; guarded as linking him. His sessions end.
+#[utoipa::path(delete, path = "/api/v1/users/{id}/identity", operation_id = "unlink_identity", tag = "users",
+    params(("id" = String, Path, description = "Id, username or external id")),
+    responses((status = 204, description = "He is linked to none")))]
+pub(crate) async fn unlink(ask: Ask, body: NoBody) -> Answered<()> {
+    let id = named(&ask, "core.user.edit")?;
+    let (caller, meta) = (ask.caller.clone(), ask.meta(body.hash).await?);
+    let receipt = ask.app.control.set_identity(caller, id, None, meta).await?;
     Ok(Answer::done(receipt.last))
 }
 

@@ -156,6 +156,9 @@ fn body(row: &Row, n: usize) -> Option<Value> {
         ("POST", "/users") => json!({"username": format!("new{n}")}),
         ("PATCH", "/users/{id}") => json!({"display_name": "Other"}),
         ("POST", "/users/{id}/credential-reset") => json!({"password": "another good one"}),
+        ("PUT", "/users/{id}/identity") => {
+            json!({"issuer": "https://id.example.org", "subject": format!("s{n}")})
+        }
         ("PUT", "/catalog/{namespace}") => catalog(),
         ("POST", "/roles") => json!({"slug": format!("new{n}"), "scope": "both"}),
         ("POST", "/groups") => json!({"slug": format!("new{n}")}),

@@ -17,6 +17,7 @@ fn bodies() -> Vec<(&'static str, &'static str, Value)> {
         ("PATCH", "/users/bob", json!({})),
         ("POST", "/users/bob/schedule-deletion", json!({})),
         ("POST", "/users/bob/credential-reset", json!({"password": "x"})),
+        ("PUT", "/users/bob/identity", json!({"issuer": "https://x", "subject": "x"})),
         ("POST", "/users/bob/tokens", json!({"name": "x"})),
         ("POST", "/invitations", json!({"username": "x"})),
         ("POST", "/invitations/accept", json!({"secret": "x", "password": "x"})),

@@ -135,6 +135,13 @@ fn changes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/users/{id}/credential-reset",
             json!({"password": PASSWORD}),
         ),
+        (
+            "PUT",
+            "/users/alice/identity",
+            "/users/{id}/identity",
+            json!({"issuer": "https://id.example.org", "subject": "a"}),
+        ),
+        ("DELETE", "/users/alice/identity", "/users/{id}/identity", Value::Null),
         ("POST", "/invitations", "", json!({"username": "guest"})),
         ("POST", "/invitations/guest/resend", "/invitations/{id}/resend", Value::Null),
         ("DELETE", "/invitations/guest", "/invitations/{id}", Value::Null),

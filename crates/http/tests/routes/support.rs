@@ -199,6 +199,7 @@ impl Api {
             email: None,
             login_name: None,
             external_id: None,
+            identity: None,
         };
         let new = NewUser { kind: UserKind::Person, profile, password: None };
         let receipt =

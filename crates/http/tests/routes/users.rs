@@ -51,6 +51,51 @@ async fn an_account_is_suspended_reactivated_scheduled_for_deletion_and_restored
 }
 
 #[tokio::test]
+async fn an_identity_is_linked_shown_to_who_may_read_users_and_unlinked() {
+    let api = Api::new().await;
+    let bob = api.user_without_token("bob").await;
+    let identity = json!({"issuer": "https://id.example.org", "subject": "248289761001"});
+    let linked = api.admin("PUT", "/users/bob/identity", identity.clone()).await.ok(200);
+    assert_eq!((&linked.body["id"], &linked.body["identity"]), (&json!(bob), &identity));
+    let shown = api.admin("GET", "/users/bob", Value::Null).await.ok(200);
+    assert_eq!((&shown.body["identity"], shown.header("etag")), (&identity, linked.header("etag")));
+    let head = api.head();
+    api.user_without_token("carol").await;
+    api.admin("PUT", "/users/carol/identity", identity.clone()).await.refused(409, "name_taken");
+    for (member, value) in [
+        ("issuer", json!("http://id.example.org")),
+        ("issuer", json!("https://id.example.org?x=1")),
+        ("issuer", json!("")),
+        ("issuer", Value::Null),
+        ("subject", json!("")),
+        ("subject", json!("x".repeat(256))),
+        ("subject", json!("\u{e9}")),
+        ("subject", json!(1)),
+        ("email", json!("bob@example.org")),
+    ] {
+        let mut wrong = identity.clone();
+        wrong[member] = value;
+        let reply = api.admin("PUT", "/users/carol/identity", wrong).await;
+        assert!(matches!(reply.status, 400 | 422), "{member}: {}", reply.text);
+    }
+    assert_eq!(api.head().get(), head.get() + 1, "carol, and nothing else");
+    // Who may edit users and not read them is told no more than which account it is.
+    let editor = api.user("editor").await;
+    api.give("user:editor", &["core.user.edit"], "global").await;
+    let other = json!({"issuer": "https://id.example.org", "subject": "other"});
+    let brief = api.by(&editor, "PUT", "/users/carol/identity", other.clone()).await.ok(200);
+    assert_eq!(brief.body.get("identity"), None);
+    api.by(&editor, "PUT", "/users/ada/identity", other.clone()).await.refused(403, "not_held");
+    api.by(&editor, "PUT", "/users/editor/identity", other.clone()).await.refused(403, "not_held");
+    api.by(&editor, "DELETE", "/users/ada/identity", Value::Null).await.refused(403, "not_held");
+    api.admin("DELETE", "/users/bob/identity", Value::Null).await.ok(204);
+    assert_eq!(api.admin("GET", "/users/bob", Value::Null).await.ok(200).body.get("identity"), None);
+    let head = api.head();
+    api.admin("DELETE", "/users/bob/identity", Value::Null).await.ok(204);
+    api.unchanged_since(head);
+}
+
+#[tokio::test]
 async fn the_last_administrator_stays() {
     let api = Api::new().await;
     let head = api.head();

@@ -7,14 +7,17 @@ use super::{
 use crate::{history::parsed, ids};
 use charter_events::{
     Affects, ChildTypes, Content, Effect, GrantIssued, GroupCreated, GroupMemberAdded, ObjectCreated,
-    ObjectId, Pattern, RoleCreated, RoleId, RoleScope, Scope, Subject, UserId, UserInvited, UserKind,
-    UserRegistered,
+    ObjectId, Pattern, RoleCreated, RoleId, RoleScope, Scope, SealedProfile, Subject, UserId, UserInvited,
+    UserKind, UserRegistered,
 };
 
 impl Making {
     pub(super) fn user(&mut self, name: &str) {
         let user: UserId = self.id(1).into();
-        let (kind, profile) = (UserKind::Person, ids::profile(name));
+        // Some are linked to an identity, and no die is thrown for it.
+        let is_linked = ids::tag(name).as_bytes().first().is_some_and(|byte| byte % 3 == 0);
+        let identity = is_linked.then(|| ids::tag(&format!("identity {name}")));
+        let (kind, profile) = (UserKind::Person, SealedProfile { identity, ..ids::profile(name) });
         let event = if self.rng.percent(6) {
             UserInvited { user, kind, profile }.into()
         } else {

@@ -88,6 +88,7 @@ fn profile(number: u64) -> SealedProfile {
         username: NameTag::new(tag),
         login_name: None,
         external_id: None,
+        identity: None,
     }
 }
 

@@ -25,7 +25,7 @@ fn codec(error: &dyn std::fmt::Display) -> SnapshotError {
 impl Policy {
     /// The format of the bytes below. It changes with every change to a record: another format is not read, but
     /// folded anew.
-    pub const SNAPSHOT_FORMAT: u16 = 3;
+    pub const SNAPSHOT_FORMAT: u16 = 4;
 
     /// The policy as bytes.
     ///

@@ -102,6 +102,7 @@ pub(super) struct ProfileRecord {
     username: NameTag,
     login_name: Option<NameTag>,
     external_id: Option<NameTag>,
+    identity: Option<NameTag>,
 }
 
 impl ProfileRecord {
@@ -111,6 +112,7 @@ impl ProfileRecord {
             username: profile.username,
             login_name: profile.login_name,
             external_id: profile.external_id,
+            identity: profile.identity,
         }
     }
 
@@ -120,6 +122,7 @@ impl ProfileRecord {
             username: self.username,
             login_name: self.login_name,
             external_id: self.external_id,
+            identity: self.identity,
         }
     }
 }

@@ -111,5 +111,6 @@ const fn field(field: ProfileField) -> &'static str {
         ProfileField::Email => "email",
         ProfileField::LoginName => "login_name",
         ProfileField::ExternalId => "external_id",
+        ProfileField::Identity => "identity",
     }
 }

@@ -21,7 +21,7 @@ pub struct Directory;
 pub static DIRECTORY: Spec = Spec {
     name: "directory",
     about: "Who and what there is: users, groups, roles, objects.",
-    version: 1,
+    version: 2,
     tables: tables::TABLES,
 };
 
@@ -49,9 +49,9 @@ impl Projection for Directory {
             Event::ObjectTransferred(e) => rows.object_transferred(e),
             Event::ObjectInheritanceChanged(e) => rows.object_inheritance_changed(e),
             Event::ObjectDeleted(e) => rows.object_deleted(e.object),
-            Event::UserInvited(e) => rows.user_invited(e.user, e.kind),
-            Event::UserRegistered(e) => rows.user_registered(e.user, e.kind),
-            Event::UserProfileChanged(e) => rows.user_changed(e.user, |row| row.kind = e.kind),
+            Event::UserInvited(e) => rows.user_invited(e),
+            Event::UserRegistered(e) => rows.user_registered(e),
+            Event::UserProfileChanged(e) => rows.user_changed(e.user, |row| row.is_now(e.kind, &e.profile)),
             Event::UserSuspended(e) => rows.user_suspended(e.user),
             Event::UserReactivated(e) => rows.user_reactivated(e.user),
             Event::UserDeletionScheduled(e) => rows.user_deletion_scheduled(e),

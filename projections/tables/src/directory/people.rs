@@ -10,17 +10,18 @@ use crate::{
     words::{self, folded, missing, searched},
 };
 use charter_events::{
-    GroupCreated, GroupId, GroupMemberAdded, GroupMemberRemoved, GroupRenamed, Offset, Timestamp,
-    UserDeletionScheduled, UserId, UserKind,
+    GroupCreated, GroupId, GroupMemberAdded, GroupMemberRemoved, GroupRenamed, Offset, SealedProfile,
+    Timestamp, UserDeletionScheduled, UserId, UserInvited, UserKind, UserRegistered,
 };
 use charter_policy::UserStatus;
 
 /// A row of `users`.
 pub(super) struct User {
     id: UserId,
-    pub(super) kind: UserKind,
+    kind: UserKind,
     status: UserStatus,
     pub(super) has_password: bool,
+    has_identity: bool,
     created_at: Timestamp,
     erase_at: Option<Timestamp>,
     changed_at: Offset,
@@ -28,12 +29,18 @@ pub(super) struct User {
 }
 
 impl User {
+    /// What of a profile is no secret.
+    pub(super) const fn is_now(&mut self, kind: UserKind, profile: &SealedProfile) {
+        (self.kind, self.has_identity) = (kind, profile.identity.is_some());
+    }
+
     fn row(&self) -> Row {
         vec![
             Value::Uuid(self.id.as_uuid()),
             Value::text(words::user_kind(self.kind)),
             Value::text(self.status.as_str()),
             Value::Bool(self.has_password),
+            Value::Bool(self.has_identity),
             words::moment(self.created_at),
             Value::maybe(self.erase_at, words::moment),
             words::offset(self.changed_at),
@@ -75,6 +82,7 @@ impl Rows<'_> {
             kind: view.kind,
             status: view.status,
             has_password: view.has_password,
+            has_identity: view.profile.is_some_and(|profile| profile.identity.is_some()),
             created_at: view.created_at,
             erase_at: view.erase_at,
             changed_at: self.recorded.stored.offset,
@@ -89,24 +97,33 @@ impl Rows<'_> {
         Ok(())
     }
 
-    pub(super) fn user_invited(&mut self, id: UserId, kind: UserKind) -> Noted {
-        self.new_user(id, kind, UserStatus::Invited)
+    pub(super) fn user_invited(&mut self, e: &UserInvited) -> Noted {
+        self.new_user(e.user, (e.kind, &e.profile), UserStatus::Invited)
     }
 
-    pub(super) fn user_registered(&mut self, id: UserId, kind: UserKind) -> Noted {
-        if self.before.user(id).is_none() {
-            return self.new_user(id, kind, UserStatus::Active);
+    pub(super) fn user_registered(&mut self, e: &UserRegistered) -> Noted {
+        if self.before.user(e.user).is_none() {
+            return self.new_user(e.user, (e.kind, &e.profile), UserStatus::Active);
         }
-        self.user_changed(id, |user| (user.kind, user.status) = (kind, UserStatus::Active))
+        self.user_changed(e.user, |user| {
+            user.is_now(e.kind, &e.profile);
+            user.status = UserStatus::Active;
+        })
     }
 
-    fn new_user(&mut self, id: UserId, kind: UserKind, status: UserStatus) -> Noted {
+    fn new_user(
+        &mut self,
+        id: UserId,
+        (kind, profile): (UserKind, &SealedProfile),
+        status: UserStatus,
+    ) -> Noted {
         let stored = self.recorded.stored;
         let user = User {
             id,
             kind,
             status,
             has_password: false,
+            has_identity: profile.identity.is_some(),
             created_at: stored.recorded_at,
             erase_at: None,
             changed_at: stored.offset,
@@ -137,7 +154,8 @@ impl Rows<'_> {
 
     pub(super) fn user_erased(&mut self, id: UserId) -> Noted {
         self.user_changed(id, |user| {
-            (user.status, user.has_password, user.erase_at) = (UserStatus::Erased, false, None);
+            (user.status, user.erase_at) = (UserStatus::Erased, None);
+            (user.has_password, user.has_identity) = (false, false);
         })
     }
 

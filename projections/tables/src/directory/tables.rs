@@ -28,6 +28,7 @@ pub(super) const TABLES: &[TableSpec] = &[
             Column::new("kind", Text, "`person` or `service`."),
             Column::new("status", Text, "`active`, `invited`, `suspended`, `awaiting_deletion` or `erased`."),
             Column::new("has_password", Bool, "Whether there is a password to sign in with."),
+            Column::new("has_identity", Bool, "Whether there is an identity at a provider to sign in as."),
             Column::new("created_at", Int, "When it was invited or registered."),
             Column::maybe("erase_at", Int, "When it may be erased, while awaiting deletion."),
             CHANGED_AT,

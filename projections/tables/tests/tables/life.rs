@@ -34,6 +34,12 @@ fn people(begun: History) -> History {
             profile: profile("thomas"),
             changed: vec![ProfileField::Username, ProfileField::Email],
         })
+        .event(UserProfileChanged {
+            user: tom,
+            kind: UserKind::Person,
+            profile: SealedProfile { identity: Some(ids::tag("tom at home")), ..profile("thomas") },
+            changed: vec![ProfileField::Identity],
+        })
         .event(UserRegistered { user: job, kind: UserKind::Service, profile: profile("job") })
         .event(CredentialPasswordChanged { user: tom, has_password: true })
         .event(CredentialTokenIssued {

@@ -45,6 +45,7 @@ fn users(policy: &Policy) -> Vec<Row> {
             word(serde_json::json!(user.kind)),
             text(user.status.as_str()),
             Value::Bool(user.has_password),
+            Value::Bool(user.profile.is_some_and(|profile| profile.identity.is_some())),
             Value::Int(user.created_at.as_micros()),
             user.erase_at.map_or(Value::Null, |at| Value::Int(at.as_micros())),
             int(user.changed_at.get()),

@@ -30,6 +30,7 @@ async fn administrator(control: &Control, name: &str) {
         email: None,
         login_name: None,
         external_id: None,
+        identity: None,
     };
     control.recover_administrator(RecoveryOf::New(names), None, RequestMeta::new(Via::Cli)).await.unwrap();
 }

@@ -69,6 +69,10 @@ pub(crate) struct Args {
     /// repeated
     #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
     authzen_subject_type: Vec<SubjectType>,
+    /// What a directory that speaks SCIM calls its people by (`externalId`) is what the identity provider calls them:
+    /// whoever such a directory gives one is linked to that identity, where it may reset his password
+    #[arg(long, env = "CHARTER_OIDC_SCIM_EXTERNAL_ID")]
+    oidc_scim_external_id: bool,
     /// How this installation is shown; set when it is created
     #[arg(long, env = "CHARTER_INSTALLATION_NAME", value_name = "TEXT")]
     installation_name: Option<DisplayName>,
@@ -184,6 +188,7 @@ fn config(app: &App, args: &Args, place: &Place) -> Outcome<Config> {
         backups: args.backups.folder(place).map(|folder| Arc::new(Kept(folder)) as Arc<dyn Backups>),
         mailer: args.mail.mailer()?,
         public_url: args.mail.public_url()?.map(|url| url.to_string()),
+        oidc_scim_external_id: args.oidc_scim_external_id,
         ..Config::default()
     })
 }
