@@ -35,7 +35,7 @@ pub(crate) fn objects<'a>(ask: &'a Ask, only: Option<&str>, page: &PageAsk) -> R
 }
 
 /// The objects of a type on which somebody may do something, as far as the caller may ask about him there, and whether
-/// that is on all of the type.
+/// that is on all of the type. Of himself, none that his token does not reach.
 pub(crate) fn allowed_objects<'a>(
     ask: &'a Ask,
     who: &About,
@@ -43,7 +43,8 @@ pub(crate) fn allowed_objects<'a>(
     of: &str,
     page: &PageAsk,
 ) -> (bool, Vec<ObjectView<'a>>, Option<String>) {
-    let Some(user) = who.user else { return (false, Vec::new(), None) };
+    let reached = !who.himself || ask.caller.reaches(key);
+    let Some(user) = who.user.filter(|_| reached) else { return (false, Vec::new(), None) };
     let part = |after| {
         let asked = Page { after, limit: page.limit.saturating_add(1) };
         ask.policy.allowed_objects(user, key, of, ask.now, asked)

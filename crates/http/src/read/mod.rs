@@ -15,7 +15,9 @@ pub(crate) use audit::entries as audit_entries;
 pub(crate) use changes::BothSides;
 pub(crate) use foretold::SeenEvents;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
-pub(crate) use questions::{about, ask_at, ask_one, effective, in_catalog, object as asked_object};
+pub(crate) use questions::{
+    about, ask_at, ask_one, effective, in_catalog, object as asked_object, without_token,
+};
 pub(crate) use sharing::sharing;
 
 use crate::{ask::Ask, dto};

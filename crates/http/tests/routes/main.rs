@@ -28,6 +28,7 @@ mod grants;
 mod groups;
 mod invitations;
 mod objects;
+mod masked_tokens;
 mod preview;
 mod projections;
 mod questions;
