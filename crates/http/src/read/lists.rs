@@ -1,7 +1,7 @@
 //! Lists in which each row needs a permission: filtered before they are paged, so that neither a page's size nor a
 //! cursor says anything about rows the caller can't see.
 
-use super::questions::About;
+use super::{questions::About, sees_grant_at};
 use crate::{
     ask::{Ask, Needs, PageAsk},
     problem::Problem,
@@ -98,7 +98,7 @@ pub(crate) struct GrantFilter {
     pub(crate) role: Option<RoleId>,
 }
 
-/// The grants at scopes where the caller may see grants, in the order they were issued.
+/// The grants the caller may see, in the order they were issued: what he is shown one by one is listed, too.
 pub(crate) fn grants<'a>(ask: &'a Ask, filter: &GrantFilter, page: &PageAsk) -> Rows<GrantView<'a>> {
     let policy = &ask.policy;
     let after = page.after();
@@ -120,7 +120,9 @@ pub(crate) fn grants<'a>(ask: &'a Ask, filter: &GrantFilter, page: &PageAsk) -> 
     let fits = |view: &GrantView<'a>| {
         filter.scope.is_none_or(|scope| view.scope == scope)
             && filter.role.is_none_or(|role| view.content == ContentView::Role(role))
-            && *seen.entry(view.scope).or_insert_with(|| ask.may_core("core.grant.read", view.scope))
+            && sees_grant_at(ask, view, |scope| {
+                *seen.entry(scope).or_insert_with(|| ask.may_core("core.grant.read", scope))
+            })
     };
     scan(page, candidates, |view| view.position, fits)
 }

@@ -246,7 +246,12 @@ pub(crate) const fn as_user(subject: Subject) -> Option<UserId> {
 
 /// Whether the caller may see a grant: he may see grants at its scope, or it is his own.
 pub(crate) fn sees_grant(ask: &Ask, view: &GrantView<'_>) -> bool {
-    view.subject == Subject::User(ask.user) || ask.may_core("core.grant.read", view.scope)
+    sees_grant_at(ask, view, |scope| ask.may_core("core.grant.read", scope))
+}
+
+/// The same, where it is said how to find out whether he may see the grants at a scope.
+fn sees_grant_at(ask: &Ask, view: &GrantView<'_>, may_at: impl FnOnce(Scope) -> bool) -> bool {
+    view.subject == Subject::User(ask.user) || may_at(view.scope)
 }
 
 /// The grant with an id in a path.

@@ -11,6 +11,7 @@ mod all_conventions;
 mod all_documents;
 mod all_hiding;
 mod all_ids;
+mod all_lists;
 mod all_logs;
 mod as_of;
 mod audit;
