@@ -70,6 +70,7 @@ pub use past::{AsOfError, Past};
 pub use preview::{PreviewSlot, Previewed};
 pub use reading::TablesError;
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
+pub use resolve::is_id;
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX, name_tag};
 pub use secret::SecretText;
 pub use snapshots::CODE_VERSION;

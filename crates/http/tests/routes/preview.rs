@@ -339,7 +339,8 @@ async fn a_preview_tells_nothing_its_caller_may_not_read() {
     assert_eq!(previewed.body["event_count"], 1);
     assert_eq!(previewed.body["changes"], json!([]));
     // Whom she names, or herself, she is told of.
-    let previewed = api.preview(&carol, "DELETE", "/groups/crew/members/dave", &Value::Null).await.ok(200);
+    let dave = format!("/groups/crew/members/{}", api.id_of("dave"));
+    let previewed = api.preview(&carol, "DELETE", &dave, &Value::Null).await.ok(200);
     assert_eq!(previewed.texts("events", "type"), ["group.member_removed"]);
     api.admin("PUT", "/groups/crew/members/carol", Value::Null).await.ok(204);
     let previewed = api.preview(&carol, "DELETE", "/groups/crew", &Value::Null).await.ok(200);
