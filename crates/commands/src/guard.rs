@@ -95,6 +95,8 @@ guards! {
     HoldToRename,
     /// Reset, take away or issue another's credential: the same.
     HoldToReset,
+    /// No link replaces the password of whoever is or will be an administrator.
+    NoLinkToAdministrator,
     /// One's own lasting credential needs a holding that lasts.
     OwnCredentialLasts,
     /// A masked token gives out nothing beyond its mask.

@@ -59,8 +59,8 @@ pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
     Acceptance, AccountChange, AuthError, Authenticated, Credential, GroupChange, INVITATION_PREFIX, Invited,
     IssuedToken, Link, Liveness, MemberChange, NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX,
-    PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo,
-    SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
+    PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SentReset,
+    SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
 };
 pub use load::{Folded, LoadError, fold_log};
 pub use mail::{Letter, MailError, Mailer};

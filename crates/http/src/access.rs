@@ -166,6 +166,7 @@ access_table! {
 
     write  POST   "/api/v1/invitations", Key("core.user.create"), [], invitations::invite;
     read   POST   "/api/v1/invitations/accept", Public, [], invitations::accept;
+    write  POST   "/api/v1/users/{id}/reset-link", Key("core.user.edit"), [], users::reset_link;
     write  POST   "/api/v1/invitations/{id}/resend", Key("core.user.create"), [], invitations::resend;
     write  DELETE "/api/v1/invitations/{id}", Key("core.user.delete"), [], invitations::withdraw;
     read   POST   "/api/v1/password/forgotten", Public, [], invitations::forgotten;

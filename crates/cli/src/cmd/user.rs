@@ -2,7 +2,7 @@
 
 use super::{
     common::{Limit, Search, Then, Yes, list, moment},
-    invitation::{Invite, invite},
+    invitation::{Invite, invite, reset_link},
     shapes::USER,
 };
 use crate::{
@@ -81,6 +81,13 @@ pub(crate) enum Verb {
         /// Read the password from stdin
         #[arg(long)]
         password_stdin: bool,
+    },
+    /// Have somebody choose another password, or his first one: a link goes to his address on record, or is printed once
+    ///
+    /// His sessions end. Administrators have no such link: set their password instead.
+    ResetLink {
+        /// Who
+        user: String,
     },
     /// Stop an account and schedule its deletion
     Rm {
@@ -176,6 +183,7 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
                 .await?;
             app.out.note(&format!("User {user} has a new password; all his sessions ended."));
         }
+        Verb::ResetLink { user } => reset_link(app, &client, &user).await?,
         Verb::Rm { user, at, yes } => {
             app.confirm(yes.yes, &format!("stop the account of {user} and schedule its deletion"), &user)?;
             let path = route(&["users", &user, "schedule-deletion"])?;

@@ -63,7 +63,7 @@ impl Control {
         Ok(())
     }
 
-    /// Sets another password for whoever has the link that was sent for a forgotten one. The link works once, and all
+    /// Sets another password, or a first one, for whoever has the link that was sent for it. The link works once, and all
     /// sessions of its user end.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Control {
     ) -> Result<(UserId, Receipt), IdentityError> {
         let now = self.now();
         let good = |policy: &Policy, user: &UserView<'_>| {
-            user.is_active() && user.has_password && !policy.is_or_will_be_administrator(user.id, now)
+            user.is_active() && !policy.is_or_will_be_administrator(user.id, now)
         };
         let found = self.find_link(secret, Purpose::Reset, good).await?;
         let user = found.user;

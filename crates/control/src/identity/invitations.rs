@@ -102,7 +102,7 @@ impl Control {
         let (expires_at, link) = match way {
             Way::Shown => (expires_at, Some(link)),
             // The letter went with the first answer, and with that one's secret.
-            Way::Mailed(..) if receipt.repeated => (self.invitation_ends(user).await?, None),
+            Way::Mailed(..) if receipt.repeated => (self.link_ends(user, Purpose::Invitation).await?, None),
             Way::Mailed(room, to) => {
                 let names = self.profile(user).await;
                 let (policy, server) = (self.policy(), self.inner.config.public_url.as_deref());
@@ -113,12 +113,6 @@ impl Control {
             }
         };
         Ok(Invited { user, expires_at, link, receipt })
-    }
-
-    /// When the link ends that waits for an account; now when there is none any more.
-    async fn invitation_ends(&self, user: UserId) -> Result<Timestamp, IdentityError> {
-        let links = self.inner.store.credentials_of(user, Purpose::Invitation.kind()).await?;
-        Ok(links.first().and_then(|row| row.expires_at).unwrap_or_else(|| self.now()))
     }
 
     /// Takes an invitation back: the account is gone, and the link works no longer.

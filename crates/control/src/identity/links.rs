@@ -154,6 +154,12 @@ impl Control {
         Ok(NewLink { secret, put: SecretWrite::PutCredential { hash, row }, expires_at })
     }
 
+    /// When the link of a user ends that waits to be taken; now when there is none any more.
+    pub(super) async fn link_ends(&self, user: UserId, purpose: Purpose) -> Result<Timestamp, IdentityError> {
+        let links = self.inner.store.credentials_of(user, purpose.kind()).await?;
+        Ok(links.first().and_then(|row| row.expires_at).unwrap_or_else(|| self.now()))
+    }
+
     /// A link as it is shown: the secret stands behind `#`.
     pub(super) fn link(&self, purpose: Purpose, secret: &SecretText) -> Link {
         let base = self.inner.config.public_url.as_deref().map(|url| url.trim_end_matches('/'));

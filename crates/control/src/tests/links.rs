@@ -372,3 +372,30 @@ async fn what_waits_on_an_invited_account_counts_for_who_may_see_its_link() {
     assert!(house.control.renew_invitation(root, user, meta()).await.unwrap().link.is_some());
     assert!(house.control.events(Offset::ZERO, 10_000).await.unwrap().len() > 1);
 }
+
+#[tokio::test]
+async fn a_link_an_administrator_sends_works_once_and_dies_as_one_for_a_forgotten_password() {
+    let (house, post, root) = mailing(|_| {}).await;
+    let alice = person(&house, &root, "alice").await;
+    let (session, _) = signed_in(&house, "alice").await;
+    let new = secret("another good password");
+    let reset = |link: SecretText| {
+        let (control, new) = (house.control.clone(), new.clone());
+        async move { code(control.reset_forgotten_password(&link, &new, meta()).await) }
+    };
+    let send = || house.control.send_reset_link(root.clone(), alice, meta());
+    assert!(send().await.unwrap().link.is_none());
+    assert_eq!(house.control.authenticate(session.expose()).await.unwrap_err(), AuthError::Ended);
+    let first = secret_in(&post.letter(0).await);
+    send().await.unwrap();
+    let second = secret_in(&post.letter(1).await);
+    assert_eq!(reset(first).await, "invalid_link", "only the last one counts");
+    assert_eq!(reset(second.clone()).await, "accepted");
+    assert_eq!(reset(second).await, "invalid_link");
+    send().await.unwrap();
+    let third = secret_in(&post.letter(2).await);
+    house.does(root.clone(), SuspendUser { user: alice }).await.unwrap();
+    assert_eq!(reset(third).await, "invalid_link");
+    assert_eq!(code(send().await), "invalid_state", "a suspended account has none");
+    assert_eq!(post.count(), 3);
+}

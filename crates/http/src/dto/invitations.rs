@@ -58,6 +58,26 @@ pub struct Invitation {
     pub link: Option<Secret>,
 }
 
+/// A link with which a user chooses another password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResetLink {
+    /// Whose password. Who may not read users is shown the id alone.
+    pub user: UserRef,
+    /// Until when the link works.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+    /// How the link gets to him.
+    pub delivery: Delivery,
+    /// The link's secret, shown here and never again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub secret: Option<Secret>,
+    /// The link, with the secret behind `#`, where the server knows its own address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub link: Option<Secret>,
+}
+
 /// What whoever was invited says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

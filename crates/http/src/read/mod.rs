@@ -54,6 +54,14 @@ impl Names {
     }
 }
 
+/// A user whom the caller changed: who may not read users is told no more than which account it is.
+pub(crate) async fn user_ref(ask: &Ask, user: UserId) -> dto::UserRef {
+    if ask.may_core_now("core.user.read") {
+        return Names::of(ask, [user]).await.user(user);
+    }
+    Names::default().user(user)
+}
+
 /// What whoever may change a user, but not read users, is shown of him.
 pub(crate) fn user_in_brief(view: &UserView<'_>) -> dto::User {
     dto::User {

@@ -6,7 +6,7 @@ use crate::{
     body::{Body, NoBody},
     dto,
     problem::Problem,
-    read::Names,
+    read,
 };
 use charter_control::{Acceptance, Invited, RequestMeta, SecretText};
 use charter_events::{Hash, Profile, Scope, UserId};
@@ -112,13 +112,8 @@ fn named(ask: &Ask, key: &str) -> Result<UserId, Problem> {
 async fn shown(ask: &Ask, invited: Invited) -> Result<dto::Invitation, Problem> {
     let Invited { user, expires_at, link, receipt } = invited;
     let after = ask.after(receipt.last).await?;
-    let user = if after.may_core_now("core.user.read") {
-        Names::of(&after, [user]).await.user(user)
-    } else {
-        dto::UserRef { id: user, username: None, display_name: None }
-    };
     Ok(dto::Invitation {
-        user,
+        user: read::user_ref(&after, user).await,
         expires_at,
         delivery: if link.is_some() { dto::Delivery::Shown } else { dto::Delivery::Mailed },
         secret: link.as_ref().map(|link| dto::Secret::new(link.secret.expose())),

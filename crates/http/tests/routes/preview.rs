@@ -135,6 +135,7 @@ fn changes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "/users/{id}/credential-reset",
             json!({"password": PASSWORD}),
         ),
+        ("POST", "/users/alice/reset-link", "/users/{id}/reset-link", Value::Null),
         ("POST", "/invitations", "", json!({"username": "guest"})),
         ("POST", "/invitations/guest/resend", "/invitations/{id}/resend", Value::Null),
         ("DELETE", "/invitations/guest", "/invitations/{id}", Value::Null),
