@@ -7,6 +7,7 @@
 use crate::{
     App,
     edge::gate,
+    pages,
     routes::*,
     scim::{discovery as scim_discovery, groups as scim_groups, list as scim_list, users as scim_users},
 };
@@ -136,6 +137,11 @@ access_table! {
     read   GET    "/readyz", Public, [], ops::readyz;
     read   GET    "/metrics", Key("core.projection.read"), [], ops::metrics;
     read   GET    "/api/openapi.json", Public, [], ops::openapi_json;
+
+    read   GET    "/invitation", Public, [], pages::invitation;
+    read   GET    "/reset-password", Public, [], pages::reset_password;
+    read   GET    "/assets/links.js", Public, [], pages::script;
+    read   GET    "/assets/links.css", Public, [], pages::style;
 
     read   GET    "/api/v1/setup", Public, [], setup::state;
     write  POST   "/api/v1/setup", Public, [], setup::first_administrator;
