@@ -60,10 +60,10 @@ pub use identity::{
     Acceptance, AccountChange, AuthError, Authenticated, Credential, GroupChange, INVITATION_PREFIX, Invited,
     IssuedToken, Link, Liveness, MemberChange, NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX,
     PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SentReset,
-    SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
+    SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, WaitingLink, is_in_directory,
 };
 pub use load::{Folded, LoadError, fold_log};
-pub use mail::{Letter, MailError, Mailer};
+pub use mail::{Letter, LetterState, MailError, Mailer};
 pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use past::{AsOfError, Past};

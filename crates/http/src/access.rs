@@ -166,13 +166,14 @@ access_table! {
     write  POST   "/api/v1/users/{id}/schedule-deletion", Key("core.user.delete"), [], users::schedule_deletion;
     write  POST   "/api/v1/users/{id}/restore", Key("core.user.delete"), [], users::restore;
     write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
+    write  POST   "/api/v1/users/{id}/reset-link", Key("core.user.edit"), [], users::reset_link;
     read   GET    "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::of_user;
     write  POST   "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::issue_for;
     write  DELETE "/api/v1/users/{id}/tokens/{token}", Key("core.user.edit"), [], tokens::revoke_of;
 
+    read   GET    "/api/v1/invitations", Key("core.user.read"), ["limit", "cursor"], invitations::list;
     write  POST   "/api/v1/invitations", Key("core.user.create"), [], invitations::invite;
     read   POST   "/api/v1/invitations/accept", Public, [], invitations::accept;
-    write  POST   "/api/v1/users/{id}/reset-link", Key("core.user.edit"), [], users::reset_link;
     write  POST   "/api/v1/invitations/{id}/resend", Key("core.user.create"), [], invitations::resend;
     write  DELETE "/api/v1/invitations/{id}", Key("core.user.delete"), [], invitations::withdraw;
     read   POST   "/api/v1/password/forgotten", Public, [], invitations::forgotten;

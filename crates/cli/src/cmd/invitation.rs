@@ -1,7 +1,10 @@
 //! `charter invitation`, `forgot-password`, `reset-password`: accounts that wait for their people, and links that work
 //! once.
 
-use super::{common::Yes, shapes::column};
+use super::{
+    common::{Limit, Yes, list},
+    shapes::column,
+};
 use crate::{
     app::App,
     client::{Client, route},
@@ -26,9 +29,26 @@ const LINK: Shape = Shape {
     view: as_sent,
 };
 
+/// Accounts that wait.
+const WAITING: Shape = Shape {
+    columns: &[
+        column("USERNAME", "/user/username /user/id"),
+        column("UNTIL", "/expires_at"),
+        column("LETTER", "/letter"),
+    ],
+    name: "/user/username /user/id",
+    view: as_sent,
+};
+
 /// What to do with invitations. An account is named by username, external id or id.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
+    /// List the accounts that wait, and whether their letters were sent
+    Ls {
+        /// How much of the list
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Accept one: with its link, or the secret of it, choose a password
     Accept {
         /// How you are shown; as the invitation says when left out
@@ -90,6 +110,7 @@ pub(crate) struct Forgot {
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
+        Verb::Ls { limit } => list(app, &app.client()?, "/invitations", &[], (limit, &WAITING)).await?,
         Verb::Accept { name, with } => accept(app, name, with).await?,
         Verb::Resend { user } => {
             let client = app.client()?;

@@ -119,6 +119,8 @@ fn without_mail_the_link_is_printed_once() {
     taken(&grace, &["invitation", "accept", "--name", "Grace"], &secret, PASSWORD).done();
     grace.run("forgot-password grace").fails(5, "an administrator can set another password");
     ada.run("user invite bob").done();
+    let waiting = ada.run("invitation ls").done().stdout;
+    assert!(waiting.starts_with("USERNAME  UNTIL") && waiting.contains("bob"), "{waiting}");
     let ran = ada.run("user reset-link grace").done();
     let secret = ran.stdout.trim();
     assert!(secret.starts_with("chr_") && ran.stderr.contains("`charter reset-password`"), "{ran:?}");

@@ -49,17 +49,17 @@ impl Control {
         let names = self.profile(user).await;
         let Some(to) = names.as_ref().and_then(|names| names.email.clone()) else { return Ok(()) };
         let server = self.inner.config.public_url.as_deref();
-        let (subject, text) = if policy.is_or_will_be_administrator(user, self.now()) {
+        let (row, (subject, text)) = if policy.is_or_will_be_administrator(user, self.now()) {
             // Whoever reads an administrator's mail is not yet one.
-            letters::no_reset(policy.installation())
+            (None, letters::no_reset(policy.installation()))
         } else {
-            let NewLink { secret, put, expires_at } =
-                self.new_link(Purpose::Reset, user, policy.version())?;
+            let NewLink { secret, put, row, expires_at } =
+                self.new_link(Purpose::Reset, user, (policy.version(), false))?;
             self.inner.store.write_secrets(&[Purpose::Reset.none_of(user), put]).await?;
             let link = self.link(Purpose::Reset, &secret);
-            letters::reset(policy.installation(), server, &link, names.as_ref(), expires_at)
+            (Some(row), letters::reset(policy.installation(), server, &link, names.as_ref(), expires_at))
         };
-        mail::post(&self.inner, room, user, Letter { to, subject, text });
+        mail::post(&self.inner, room, user, row, Letter { to, subject, text });
         Ok(())
     }
 

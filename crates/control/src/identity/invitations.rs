@@ -54,11 +54,12 @@ impl Control {
     ) -> Result<Invited, IdentityError> {
         let way = self.way_to(profile.email.as_deref())?;
         let PreparedUser { user, profile: sealed, key } = self.prepare_user(&profile)?;
-        let link = self.new_link(Purpose::Invitation, user, Offset::ZERO)?;
+        let shown = matches!(way, Way::Shown);
+        let link = self.new_link(Purpose::Invitation, user, (Offset::ZERO, shown))?;
         let command = InviteUser { user, kind: UserKind::Person, profile: sealed };
         let request = Request {
             secrets: vec![key, link.put.clone()],
-            answers_secret: matches!(way, Way::Shown),
+            answers_secret: shown,
             ..Request::new(caller, command.into(), meta)
         };
         let receipt = self.submit(request).await?;
@@ -80,7 +81,7 @@ impl Control {
         let email = self.profile(user).await.and_then(|profile| profile.email);
         let way = self.way_to(email.as_deref())?;
         let shown = matches!(way, Way::Shown);
-        let link = self.new_link(Purpose::Invitation, user, Offset::ZERO)?;
+        let link = self.new_link(Purpose::Invitation, user, (Offset::ZERO, shown))?;
         let request = Request {
             secrets: vec![Purpose::Invitation.none_of(user), link.put.clone()],
             answers_secret: shown,
@@ -97,7 +98,7 @@ impl Control {
         new: NewLink,
         receipt: Receipt,
     ) -> Result<Invited, IdentityError> {
-        let NewLink { secret, expires_at, .. } = new;
+        let NewLink { secret, row, expires_at, .. } = new;
         let link = self.link(Purpose::Invitation, &secret);
         let (expires_at, link) = match way {
             Way::Shown => (expires_at, Some(link)),
@@ -108,7 +109,7 @@ impl Control {
                 let (policy, server) = (self.policy(), self.inner.config.public_url.as_deref());
                 let (subject, text) =
                     letters::invitation(policy.installation(), server, &link, names.as_ref(), expires_at);
-                mail::post(&self.inner, room, user, Letter { to, subject, text });
+                mail::post(&self.inner, room, user, Some(row), Letter { to, subject, text });
                 (expires_at, None)
             }
         };

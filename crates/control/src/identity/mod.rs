@@ -19,7 +19,7 @@ mod users;
 
 pub use authenticate::{AuthError, Authenticated, Credential, Liveness};
 pub use invitations::{Acceptance, Invited};
-pub use links::{INVITATION_PREFIX, Link, RESET_PREFIX};
+pub use links::{INVITATION_PREFIX, Link, RESET_PREFIX, WaitingLink};
 pub use passwords::{PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN};
 pub use provision::{AccountChange, GroupChange, MemberChange, NewAccount, NewGroup, is_in_directory};
 pub use reset_links::SentReset;

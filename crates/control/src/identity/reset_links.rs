@@ -41,7 +41,8 @@ impl Control {
         let email = self.profile(user).await.and_then(|names| names.email);
         let way = self.way_to(email.as_deref())?;
         let shown = matches!(way, Way::Shown);
-        let NewLink { secret, put, expires_at } = self.new_link(Purpose::Reset, user, Offset::ZERO)?;
+        let NewLink { secret, put, row, expires_at } =
+            self.new_link(Purpose::Reset, user, (Offset::ZERO, shown))?;
         let request = Request {
             secrets: vec![Purpose::Reset.none_of(user), put],
             answers_secret: shown,
@@ -58,7 +59,7 @@ impl Control {
                 let (policy, server) = (self.policy(), self.inner.config.public_url.as_deref());
                 let (subject, text) =
                     letters::reset_link(policy.installation(), server, &link, names.as_ref(), expires_at);
-                mail::post(&self.inner, room, user, Letter { to, subject, text });
+                mail::post(&self.inner, room, user, Some(row), Letter { to, subject, text });
                 (expires_at, None)
             }
         };

@@ -5,8 +5,8 @@ use super::{
     identity::{PASSWORD, names, person, secret, signed_in},
 };
 use crate::{
-    Acceptance, AuthError, Config, Control, IdentityError, Invited, Letter, MailError, Mailer, NewToken,
-    SecretText, SignInError, SignInLimits,
+    Acceptance, AuthError, Config, Control, IdentityError, Invited, Letter, LetterState, MailError, Mailer,
+    NewToken, SecretText, SignInError, SignInLimits,
 };
 use async_trait::async_trait;
 use charter_commands::{AddMember, SuspendUser};
@@ -15,7 +15,10 @@ use charter_policy::{Caller, UserStatus};
 use charter_store::{CredentialKind, MemoryStore, SecretStore};
 use charter_testkit::ids::shown;
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -25,12 +28,17 @@ struct Post {
     letters: Mutex<Vec<Letter>>,
     fails: Mutex<Vec<MailError>>,
     asked: Mutex<usize>,
+    /// Whether it takes forever.
+    held: AtomicBool,
 }
 
 #[async_trait]
 impl Mailer for Post {
     async fn send(&self, letter: &Letter) -> Result<(), MailError> {
         *self.asked.lock().unwrap() += 1;
+        if self.held.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         if let Some(error) = self.fails.lock().unwrap().pop() {
             return Err(error);
         }
@@ -49,6 +57,11 @@ impl Post {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         panic!("letter {number} does not come")
+    }
+
+    /// From now on no letter is taken, and none refused.
+    fn hold(&self) {
+        self.held.store(true, Ordering::SeqCst);
     }
 
     fn count(&self) -> usize {
@@ -318,6 +331,74 @@ async fn a_letter_is_tried_again_and_given_up_when_it_is_refused_for_good() {
     house.control.invite(root, names("carol"), meta()).await.unwrap();
     assert_eq!(post.letter(1).await.to, "carol@example.org");
     assert_eq!(*post.asked.lock().unwrap(), 5, "what is refused for good is not tried again");
+}
+
+#[tokio::test]
+async fn how_the_letter_of_an_invitation_stands_is_told_also_after_the_server_has_ended() {
+    let (house, post, root) = mailing(|config| config.mail_drain = Duration::from_millis(20)).await;
+    let letter = async |control: &Control, user| {
+        control.waiting_invitation(user).await.unwrap().map(|link| link.letter)
+    };
+    let Invited { user: sent, .. } =
+        house.control.invite(root.clone(), names("alice"), meta()).await.unwrap();
+    post.letter(0).await;
+    for _ in 0..2_000 {
+        if letter(&house.control, sent).await == Some(Some(LetterState::Sent)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(letter(&house.control, sent).await, Some(Some(LetterState::Sent)));
+
+    // No mail server takes any more: one letter is refused for good, one still under way when the server ends.
+    post.fails.lock().unwrap().push(MailError::Refused(Some(550)));
+    let Invited { user: refused, .. } =
+        house.control.invite(root.clone(), names("bob"), meta()).await.unwrap();
+    for _ in 0..2_000 {
+        if letter(&house.control, refused).await != Some(Some(LetterState::Waiting)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(letter(&house.control, refused).await, Some(Some(LetterState::Failed)));
+    post.hold();
+    let Invited { user: held, .. } =
+        house.control.invite(root.clone(), names("carol"), meta()).await.unwrap();
+    assert_eq!(letter(&house.control, held).await, Some(Some(LetterState::Waiting)));
+    let nameless = charter_events::Profile { email: None, ..names("dave") };
+    let Invited { user: shown, link, .. } =
+        house.control.invite(root.clone(), nameless, meta()).await.unwrap();
+    assert!(link.is_some());
+    assert_eq!(letter(&house.control, shown).await, Some(None));
+
+    let store = house.store.clone();
+    house.control.shutdown().await;
+    let started = start(&store, quiet(house.clock.clone())).await.unwrap();
+    let after = async |user| letter(&started.control, user).await;
+    assert_eq!(after(sent).await, Some(Some(LetterState::Sent)));
+    assert_eq!(after(held).await, Some(Some(LetterState::Failed)), "nobody has it any more");
+    assert_eq!(after(shown).await, Some(None));
+    let renewed = started.control.renew_invitation(root.clone(), held, meta()).await.unwrap();
+    assert!(renewed.link.is_some(), "a server without mail shows it");
+    assert_eq!(after(held).await, Some(None));
+    started.control.withdraw_invitation(root, held, meta()).await.unwrap();
+    assert_eq!(after(held).await, None);
+}
+
+#[tokio::test]
+async fn a_server_that_ends_tries_each_letter_once_more() {
+    let (house, post, root) = mailing(|config| config.mail_pause = Duration::from_secs(3_600)).await;
+    post.fails.lock().unwrap().push(MailError::Failed(Some(451)));
+    house.control.invite(root, names("alice"), meta()).await.unwrap();
+    for _ in 0..2_000 {
+        if *post.asked.lock().unwrap() == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(post.count(), 0, "it waits for another try");
+    house.control.shutdown().await;
+    assert_eq!((post.count(), *post.asked.lock().unwrap()), (1, 2));
 }
 
 #[tokio::test]

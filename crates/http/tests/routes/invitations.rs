@@ -245,3 +245,37 @@ async fn a_link_for_another_password_is_shown_to_who_could_set_it_and_to_nobody_
     assert!(!told.text.contains("chr_"), "{}", told.text);
     api.unchanged_since(head);
 }
+
+#[tokio::test]
+async fn who_waits_is_listed_with_how_the_letter_to_him_stands() {
+    let (api, post) = mailing().await;
+    let mailed = json!({"username": "alice", "email": "alice@example.org"});
+    api.admin("POST", "/invitations", mailed).await.ok(201);
+    post.secret(0).await;
+    let shown = api.admin("POST", "/invitations", json!({"username": "bob"})).await.ok(201);
+    api.user_without_token("carol").await;
+    let mut listed = api.admin("GET", "/invitations", Value::Null).await.ok(200);
+    for _ in 0..2_000 {
+        if listed.body["items"][0]["letter"] != "waiting" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        listed = api.admin("GET", "/invitations", Value::Null).await.ok(200);
+    }
+    let rows = listed.body["items"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{}", listed.text);
+    assert_eq!((&rows[0]["user"]["username"], &rows[0]["letter"]), (&json!("alice"), &json!("sent")));
+    assert_eq!((&rows[1]["user"]["username"], rows[1].get("letter")), (&json!("bob"), None));
+    assert_eq!(rows[1]["expires_at"], shown.body["expires_at"]);
+    assert!(!listed.text.contains("chi_"), "{}", listed.text);
+    let first = api.admin("GET", "/invitations?limit=1", Value::Null).await.ok(200);
+    let next = format!("/invitations?limit=1&cursor={}", first.body["next"].as_str().unwrap());
+    let second = api.admin("GET", &next, Value::Null).await.ok(200);
+    assert_eq!((&second.body["items"][0], second.body.get("next")), (&rows[1], None));
+    let accept = json!({"secret": shown.body["secret"], "password": PASSWORD});
+    api.call("POST", "/invitations/accept").json(&accept).send().await.ok(201);
+    assert_eq!(
+        api.admin("GET", "/invitations", Value::Null).await.ok(200).body["items"].as_array().unwrap().len(),
+        1
+    );
+}
