@@ -91,6 +91,7 @@ commands! {
     "credential.revoke_token" RevokeToken;
     "credential.end_session" EndSession;
     "credential.end_sessions" EndSessions;
+    "credential.send_reset_link" SendResetLink;
     "operations.record_rebuild" RecordRebuild;
     "operations.record_backup" RecordBackup;
     "operations.record_restore" RecordRestore;

@@ -99,6 +99,8 @@ guards! {
     HoldToLink,
     /// Link oneself to an identity, or unlink oneself: be an administrator without end.
     OwnIdentity,
+    /// No link replaces the password of whoever is or will be an administrator.
+    NoLinkToAdministrator,
     /// One's own lasting credential needs a holding that lasts.
     OwnCredentialLasts,
     /// A masked token gives out nothing beyond its mask.

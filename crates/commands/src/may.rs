@@ -114,10 +114,7 @@ pub(crate) fn may_know(policy: &Policy, ctx: &Context<'_>, object: &ObjectView<'
 
 /// Requires the caller's token, if he comes with a masked one, to reach a key.
 pub(crate) fn require_within_ceiling(ctx: &Context<'_>, key: &PermissionKey) -> Result<(), Refusal> {
-    match ctx.caller.ceiling() {
-        Some(ceiling) if !ceiling.iter().any(|item| item.matches(key)) => Err(token_too_narrow(key.as_str())),
-        _ => Ok(()),
-    }
+    if ctx.caller.reaches(key) { Ok(()) } else { Err(token_too_narrow(key.as_str())) }
 }
 
 /// Requires the target to be as the caller last saw it.

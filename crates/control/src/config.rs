@@ -127,6 +127,8 @@ pub struct Config {
     pub mailer: Option<Arc<dyn Mailer>>,
     /// The pause before a letter is tried again; each further one is longer.
     pub mail_pause: Duration,
+    /// How long a server that ends waits for letters that are under way.
+    pub mail_drain: Duration,
     /// Where people reach this installation: what links begin with.
     pub public_url: Option<String>,
     /// The identity provider people may sign in at.
@@ -186,6 +188,7 @@ impl Default for Config {
             sign_in: SignInLimits::default(),
             mailer: None,
             mail_pause: Duration::from_secs(2),
+            mail_drain: Duration::from_secs(10),
             public_url: None,
             oidc_issuer: None,
             oidc_scim_external_id: false,

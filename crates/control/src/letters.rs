@@ -62,6 +62,24 @@ pub(crate) fn reset(
     (format!("Your password at {name}"), SecretText::new(text))
 }
 
+/// To somebody for whom another has a new password chosen.
+pub(crate) fn reset_link(
+    installation: Option<&DisplayName>,
+    server: Option<&str>,
+    link: &Link,
+    names: Option<&Profile>,
+    expires_at: Timestamp,
+) -> Written {
+    let name = of(installation);
+    let text = format!(
+        "{}\n\nwhoever looks after your account at {name} asks you to choose a password with this link:\n\n{}\n\
+         The link works once, until {expires_at}. Your sessions have ended; sign in with the new password.\n",
+        greeting(names),
+        taken(link, server, "reset-password"),
+    );
+    (format!("Choose a password at {name}"), SecretText::new(text))
+}
+
 /// To an administrator who has forgotten his: no letter gives him another.
 pub(crate) fn no_reset(installation: Option<&DisplayName>) -> Written {
     let name = of(installation);

@@ -59,17 +59,18 @@ pub use health::{NotReady, Readiness, StreamFault};
 pub use identity::{
     Acceptance, AccountChange, AuthError, Authenticated, Credential, GroupChange, INVITATION_PREFIX, Invited,
     IssuedToken, Link, Liveness, MemberChange, NewAccount, NewGroup, NewToken, NewUser, PASSWORD_CHARS_MAX,
-    PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SessionInfo,
-    SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, is_in_directory,
+    PASSWORD_CHARS_MIN, ProfilePatch, RESET_PREFIX, Recovered, RecoveryOf, SESSION_PREFIX, SentReset,
+    SessionInfo, SignInError, SignedIn, TOKEN_PREFIX, TokenInfo, WaitingLink, is_in_directory,
 };
 pub use load::{Folded, LoadError, fold_log};
-pub use mail::{Letter, MailError, Mailer};
+pub use mail::{Letter, LetterState, MailError, Mailer};
 pub use name_index::{NAMED_USERS_MAX, NamesError, UserOrder, UserQuery};
 pub use operations::{Halted, Ongoing, OperationError, operation_state};
 pub use past::{AsOfError, Past};
 pub use preview::{PreviewSlot, Previewed};
 pub use reading::TablesError;
 pub use request::{KeptSession, Receipt, Request, RequestMeta, Unchanged};
+pub use resolve::is_id;
 pub use seal::{EMAIL_BYTES_MAX, LOGIN_NAME_CHARS_MAX, name_tag};
 pub use secret::SecretText;
 pub use snapshots::CODE_VERSION;

@@ -1,13 +1,22 @@
 //! Letters to people: a bounded number of them under way, each tried a few times, none of them ever waited for.
 //!
-//! A letter is only in memory: one that was not sent when the server ends is gone, and whoever caused it sends another.
-//! What is logged of a letter is for whom and why it failed, never an address, a name or what it says.
+//! A letter is only in memory: what it says is a secret. A server that ends tries each once more, for a bounded time; one
+//! that was not sent by then is gone. That a letter was sent is kept beside the link in it, so whoever caused one that was
+//! not can be told, and sends another. What is logged of a letter is for whom and why it failed, never an address, a name
+//! or what it says.
 
 use crate::{control::Inner, secret::SecretText};
 use async_trait::async_trait;
-use charter_events::UserId;
-use std::{fmt, sync::Arc, time::Duration};
+use charter_events::{Timestamp, UserId};
+use charter_store::{SecretWrite, causes};
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
 
 /// How many letters are under way at once, those that wait for another try among them.
 const LETTERS_MAX: usize = 1_000;
@@ -70,6 +79,19 @@ pub(crate) struct TooManyLetters;
 pub(crate) struct Mail {
     room: Arc<Semaphore>,
     turns: Arc<Semaphore>,
+    /// The links in them.
+    links: Mutex<HashSet<Uuid>>,
+}
+
+/// How a letter with a link stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LetterState {
+    /// The mail server took it.
+    Sent,
+    /// It is under way.
+    Waiting,
+    /// It was given up, or the server ended before it was sent: it takes another.
+    Failed,
 }
 
 impl Mail {
@@ -80,7 +102,17 @@ impl Mail {
         Self {
             room: Arc::new(Semaphore::new(LETTERS_MAX)),
             turns: Arc::new(Semaphore::new(SENDING_AT_ONCE_MAX)),
+            links: Mutex::default(),
         }
+    }
+
+    /// Whether the letter with a link is under way here.
+    pub(crate) fn carries(&self, link: Uuid) -> bool {
+        self.links().contains(&link)
+    }
+
+    fn links(&self) -> MutexGuard<'_, HashSet<Uuid>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Room for a letter, before what it is about is done: nothing is done that nobody would be told of.
@@ -89,28 +121,97 @@ impl Mail {
     }
 }
 
-/// Sends a letter in the background.
-pub(crate) fn post(inner: &Arc<Inner>, room: Room, to: UserId, letter: Letter) {
+/// How long a letter may be under way at most.
+pub(crate) fn longest_way(pause: Duration) -> Duration {
+    let pauses = (1..TRIES_MAX).fold((pause, Duration::ZERO), |(pause, all), _| {
+        (pause.saturating_mul(PAUSE_FACTOR), all.saturating_add(pause))
+    });
+    pauses.1.saturating_add(Duration::from_secs(TRY_SECONDS_MAX * u64::from(TRIES_MAX)))
+}
+
+/// Sends a letter in the background, and notes it of the link in it, if there is one.
+pub(crate) fn post(inner: &Arc<Inner>, room: Room, to: UserId, link: Option<LinkRow>, letter: Letter) {
     let Some(mailer) = inner.config.mailer.clone() else { return };
+    let carried = Carried::new(inner, link.map(|link| link.id));
     let sending = Arc::clone(inner);
     inner.tasks.spawn(async move {
         // Kept until the letter is sent or given up.
-        let _room = room;
-        let mut pause = sending.config.mail_pause;
-        for tried in 1..=TRIES_MAX {
-            let outcome = match once(&sending, mailer.as_ref(), &letter).await {
-                Ok(()) => return count("sent"),
-                Err(error) => error,
-            };
-            let ends = tried == TRIES_MAX || matches!(outcome, MailError::Refused(_));
-            if ends || !waited(&sending, pause).await {
-                tracing::warn!(user = %to, tried, error = %outcome, "a letter is not sent");
-                return count("given_up");
+        let (_room, _carried) = (room, carried);
+        let outcome = tokio::select! {
+            outcome = tried(&sending, mailer.as_ref(), &letter) => outcome,
+            () = too_late(&sending) => Err(MailError::Failed(None)),
+        };
+        match outcome {
+            Ok(()) => {
+                count("sent");
+                note_sent(&sending, link).await;
             }
-            count("tried");
-            pause = pause.saturating_mul(PAUSE_FACTOR);
+            Err(error) => {
+                tracing::warn!(user = %to, %error, "a letter is not sent");
+                count("given_up");
+            }
         }
     });
+}
+
+/// A link as it is kept, by which it is noted that its letter was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinkRow {
+    pub(crate) id: Uuid,
+    pub(crate) created_at: Timestamp,
+}
+
+/// The link of a letter, for as long as the letter is under way.
+struct Carried(Arc<Inner>, Option<Uuid>);
+
+impl Carried {
+    fn new(inner: &Arc<Inner>, link: Option<Uuid>) -> Self {
+        inner.mail.links().extend(link);
+        Self(Arc::clone(inner), link)
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        if let Some(link) = self.1 {
+            self.0.mail.links().remove(&link);
+        }
+    }
+}
+
+/// Tries a letter a few times; once the server ends, once more at most.
+async fn tried(inner: &Inner, mailer: &dyn Mailer, letter: &Letter) -> Result<(), MailError> {
+    let mut pause = inner.config.mail_pause;
+    for tried in 1.. {
+        let is_last = tried >= TRIES_MAX || inner.stop.is_cancelled();
+        match once(inner, mailer, letter).await {
+            Err(MailError::Failed(_)) if !is_last => count("tried"),
+            outcome => return outcome,
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = inner.stop.cancelled() => {}
+        }
+        pause = pause.saturating_mul(PAUSE_FACTOR);
+    }
+    Err(MailError::Failed(None))
+}
+
+/// When the server has been ending for as long as it waits for letters.
+async fn too_late(inner: &Inner) {
+    inner.stop.cancelled().await;
+    tokio::time::sleep(inner.config.mail_drain).await;
+}
+
+/// Notes that the letter with a link was sent. Without it the link is told not to have been sent, and is sent again.
+async fn note_sent(inner: &Inner, link: Option<LinkRow>) {
+    let Some(LinkRow { id, created_at }) = link else { return };
+    // Later than it was made: a link that was shown instead says the moment it was made.
+    let at = inner.time().max(created_at.saturating_add_micros(1));
+    let sent = [SecretWrite::TouchCredential { id, at }];
+    if let Err(error) = inner.store.write_secrets(&sent).await {
+        tracing::warn!(error = %causes(&error), "that a letter was sent could not be noted");
+    }
 }
 
 async fn once(inner: &Inner, mailer: &dyn Mailer, letter: &Letter) -> Result<(), MailError> {
@@ -118,14 +219,6 @@ async fn once(inner: &Inner, mailer: &dyn Mailer, letter: &Letter) -> Result<(),
     match tokio::time::timeout(Duration::from_secs(TRY_SECONDS_MAX), mailer.send(letter)).await {
         Ok(sent) => sent,
         Err(_) => Err(MailError::Failed(None)),
-    }
-}
-
-/// Whether the time passed before the server was told to end.
-async fn waited(inner: &Inner, pause: Duration) -> bool {
-    tokio::select! {
-        () = tokio::time::sleep(pause) => true,
-        () = inner.stop.cancelled() => false,
     }
 }
 

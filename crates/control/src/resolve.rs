@@ -9,6 +9,11 @@ use uuid::Uuid;
 /// The longest reference that is looked at, in bytes: a type, a colon and an external id.
 const REFERENCE_BYTES_MAX: usize = 128 + 1 + 256;
 
+/// Whether a text names something by its id, and not by a name.
+pub fn is_id(text: &str) -> bool {
+    as_id(text).is_some()
+}
+
 fn as_id(text: &str) -> Option<Uuid> {
     // Only the hyphenated form is an id: 32 bare hex digits may well be somebody's external id.
     (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()

@@ -7,6 +7,7 @@
 use crate::{
     App,
     edge::gate,
+    pages,
     routes::*,
     scim::{discovery as scim_discovery, groups as scim_groups, list as scim_list, users as scim_users},
 };
@@ -137,6 +138,11 @@ access_table! {
     read   GET    "/metrics", Key("core.projection.read"), [], ops::metrics;
     read   GET    "/api/openapi.json", Public, [], ops::openapi_json;
 
+    read   GET    "/invitation", Public, [], pages::invitation;
+    read   GET    "/reset-password", Public, [], pages::reset_password;
+    read   GET    "/assets/links.js", Public, [], pages::script;
+    read   GET    "/assets/links.css", Public, [], pages::style;
+
     read   GET    "/api/v1/setup", Public, [], setup::state;
     write  POST   "/api/v1/setup", Public, [], setup::first_administrator;
     read   POST   "/api/v1/session", Public, [], session::sign_in;
@@ -162,10 +168,12 @@ access_table! {
     write  POST   "/api/v1/users/{id}/credential-reset", Key("core.user.edit"), [], users::credential_reset;
     write  PUT    "/api/v1/users/{id}/identity", Key("core.user.edit"), [], users::link;
     write  DELETE "/api/v1/users/{id}/identity", Key("core.user.edit"), [], users::unlink;
+    write  POST   "/api/v1/users/{id}/reset-link", Key("core.user.edit"), [], users::reset_link;
     read   GET    "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::of_user;
     write  POST   "/api/v1/users/{id}/tokens", Key("core.user.edit"), [], tokens::issue_for;
     write  DELETE "/api/v1/users/{id}/tokens/{token}", Key("core.user.edit"), [], tokens::revoke_of;
 
+    read   GET    "/api/v1/invitations", Key("core.user.read"), ["limit", "cursor"], invitations::list;
     write  POST   "/api/v1/invitations", Key("core.user.create"), [], invitations::invite;
     read   POST   "/api/v1/invitations/accept", Public, [], invitations::accept;
     write  POST   "/api/v1/invitations/{id}/resend", Key("core.user.create"), [], invitations::resend;

@@ -16,6 +16,7 @@ mod edge;
 mod live;
 mod openapi;
 mod openmetrics;
+mod pages;
 mod problem;
 mod read;
 mod routes;

@@ -158,6 +158,12 @@ impl Problem {
         problem
     }
 
+    /// Says what for.
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.0.detail = self.0.detail.map(|detail| format!("{detail} {what}"));
+        self
+    }
+
     pub(crate) fn token_too_narrow(key: &str) -> Self {
         let detail = format!("the token does not reach permission `{key}`");
         let mut problem = Self::new(StatusCode::FORBIDDEN, "token_too_narrow", detail);

@@ -121,9 +121,7 @@ impl<'a> At<'a> {
         if self.policy.permission(permission.as_str()).is_none() {
             return Err(AccessError::UnknownPermission(permission.clone()));
         }
-        if let Some(ceiling) = actor.ceiling()
-            && !ceiling.iter().any(|pattern| pattern.matches(permission))
-        {
+        if !actor.reaches(permission) {
             return Err(AccessError::TokenTooNarrow { permission: permission.clone() });
         }
         Ok(actor.user())
@@ -172,11 +170,8 @@ impl AccessControl for At<'_> {
         let Some(user) = actor.user() else {
             return Ok(self.policy.effective_as(self.now, || self.trusted()));
         };
-        let mut entries = self.policy.effective(user, scope, self.now);
-        if let Some(ceiling) = actor.ceiling() {
-            entries.retain(|entry| ceiling.iter().any(|pattern| pattern.matches(&entry.key)));
-        }
-        Ok(entries)
+        let entries = self.policy.effective(user, scope, self.now);
+        Ok(entries.into_iter().map(|entry| entry.as_called(actor)).collect())
     }
 
     fn allowed_objects(

@@ -1,5 +1,6 @@
 //! What is asked and what is answered: decisions with their explanation, pages, and what a holder lacks.
 
+use crate::Caller;
 use charter_events::{GrantId, GroupId, ObjectId, Offset, Pattern, PermissionKey, Scope, Timestamp, UserId};
 use smallvec::SmallVec;
 
@@ -25,6 +26,8 @@ pub enum Because {
     InactiveSubject,
     /// The key is not in the catalog.
     UnknownPermission,
+    /// The user may, the token he asks about himself with may not.
+    TokenTooNarrow,
 }
 
 impl Because {
@@ -36,6 +39,7 @@ impl Because {
             Self::NotSet => "not_set",
             Self::InactiveSubject => "inactive_subject",
             Self::UnknownPermission => "unknown_permission",
+            Self::TokenTooNarrow => "token_too_narrow",
         }
     }
 }
@@ -74,6 +78,23 @@ impl Decision {
     pub fn allowed(&self) -> bool {
         self.verdict == Verdict::Allow
     }
+
+    /// The same for the user as he calls: what the token he comes with does not reach, he may not do with it. That
+    /// takes allows away and nothing else; a no keeps its reason.
+    #[must_use]
+    pub fn as_called(self, caller: &Caller, key: &PermissionKey) -> Self {
+        if !self.allowed() || caller.reaches(key) {
+            return self;
+        }
+        Self {
+            verdict: Verdict::Deny,
+            because: Because::TokenTooNarrow,
+            scope: None,
+            subject: None,
+            grants: SmallVec::new(),
+            ..self
+        }
+    }
 }
 
 /// What interfaces show of one key at one scope.
@@ -83,7 +104,7 @@ pub enum EffectiveState {
     Allowed,
     /// A deny entry won.
     Denied,
-    /// Nothing spoke (or the user is inactive).
+    /// Nothing spoke (or the user is inactive, or his token does not reach the key).
     NotSet,
 }
 
@@ -96,6 +117,24 @@ pub struct EffectiveEntry {
     pub state: EffectiveState,
     /// The walk behind it.
     pub decision: Decision,
+}
+
+impl EffectiveEntry {
+    pub(crate) fn of(key: PermissionKey, decision: Decision) -> Self {
+        let state = match (decision.verdict, decision.because) {
+            (Verdict::Allow, _) => EffectiveState::Allowed,
+            (Verdict::Deny, Because::Grant) => EffectiveState::Denied,
+            (Verdict::Deny, _) => EffectiveState::NotSet,
+        };
+        Self { key, state, decision }
+    }
+
+    /// The same for the user as he calls: see [`Decision::as_called`].
+    #[must_use]
+    pub fn as_called(self, caller: &Caller) -> Self {
+        let decision = self.decision.as_called(caller, &self.key);
+        Self::of(self.key, decision)
+    }
 }
 
 /// A place in a list, stable for one log whatever is created or deleted meanwhile. What the number means is this

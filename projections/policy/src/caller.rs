@@ -1,7 +1,7 @@
 //! Who is asking. The acting subject is a field of every command and query, never ambient.
 
 use crate::Policy;
-use charter_events::{Actor, Namespace, Pattern, UserId, UserKind};
+use charter_events::{Actor, Namespace, Pattern, PermissionKey, UserId, UserKind};
 use std::sync::Arc;
 
 /// Who is asking.
@@ -52,5 +52,10 @@ impl Caller {
             Self::User { ceiling, .. } => ceiling.as_deref(),
             Self::Module(_) | Self::System => None,
         }
+    }
+
+    /// Whether the ceiling leaves room for a key; without one there is room for all.
+    pub fn reaches(&self, key: &PermissionKey) -> bool {
+        self.ceiling().is_none_or(|masks| masks.iter().any(|mask| mask.matches(key)))
     }
 }

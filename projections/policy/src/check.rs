@@ -1,7 +1,7 @@
 //! Questions about one user: one decision, many, everything at a scope, anything anywhere.
 
 use crate::{
-    Because, Decision, EffectiveEntry, EffectiveState, Policy, Verdict,
+    Because, Decision, EffectiveEntry, Policy,
     entries::Given,
     ix::{GrantIx, ObjectIx, SubjectIx},
     sorted::Sorted,
@@ -70,12 +70,12 @@ impl Policy {
         let place = self.place(scope);
         let mut walk = Walk::new(self, now);
         let keys = self.catalog.registered.keys();
-        keys.map(|key| effective_entry(key, self.check_as(&mut walk, asker, key, place))).collect()
+        keys.map(|key| EffectiveEntry::of(key.clone(), self.check_as(&mut walk, asker, key, place))).collect()
     }
 
     /// Every key with the same decision.
     pub(crate) fn effective_as(&self, _: Timestamp, decision: impl Fn() -> Decision) -> Vec<EffectiveEntry> {
-        self.catalog.registered.keys().map(|key| effective_entry(key, decision())).collect()
+        self.catalog.registered.keys().map(|key| EffectiveEntry::of(key.clone(), decision())).collect()
     }
 
     /// A coarse gate: whether any live allow grant at any scope, his own or a group's, gives an active user the key.
@@ -127,13 +127,4 @@ impl Policy {
             given.map(move |given| (subject, given))
         })
     }
-}
-
-fn effective_entry(key: &PermissionKey, decision: Decision) -> EffectiveEntry {
-    let state = match (decision.verdict, decision.because) {
-        (Verdict::Allow, _) => EffectiveState::Allowed,
-        (Verdict::Deny, Because::Grant) => EffectiveState::Denied,
-        (Verdict::Deny, _) => EffectiveState::NotSet,
-    };
-    EffectiveEntry { key: key.clone(), state, decision }
 }

@@ -1,21 +1,25 @@
 //! `charter invitation`, `forgot-password`, `reset-password`: accounts that wait for their people, and links that work
 //! once.
 
-use super::{common::Yes, shapes::column};
+use super::{
+    common::{Limit, Yes, list},
+    shapes::column,
+};
 use crate::{
     app::App,
     client::{Client, route},
     exit::{Exit, Failure, Outcome},
     output::{Shape, as_sent},
 };
-use charter_events::{DisplayName, ExternalId, Slug};
+use charter_events::{DisplayName, ExternalId, Slug, Timestamp};
 use charter_http::dto::{
-    ForgottenRequest, Invitation, InvitationAccept, InvitationCreate, ResetRequest, Secret,
+    ForgottenRequest, Invitation, InvitationAccept, InvitationCreate, ResetLink, ResetRequest, Secret,
 };
 use reqwest::Method;
+use serde_json::Value;
 
-/// Invitations.
-const INVITATION: Shape = Shape {
+/// Links that are sent: invitations, and those for another password.
+const LINK: Shape = Shape {
     columns: &[
         column("USERNAME", "/user/username /user/id"),
         column("UNTIL", "/expires_at"),
@@ -25,9 +29,26 @@ const INVITATION: Shape = Shape {
     view: as_sent,
 };
 
+/// Accounts that wait.
+const WAITING: Shape = Shape {
+    columns: &[
+        column("USERNAME", "/user/username /user/id"),
+        column("UNTIL", "/expires_at"),
+        column("LETTER", "/letter"),
+    ],
+    name: "/user/username /user/id",
+    view: as_sent,
+};
+
 /// What to do with invitations. An account is named by username, external id or id.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
+    /// List the accounts that wait, and whether their letters were sent
+    Ls {
+        /// How much of the list
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Accept one: with its link, or the secret of it, choose a password
     Accept {
         /// How you are shown; as the invitation says when left out
@@ -89,6 +110,7 @@ pub(crate) struct Forgot {
 /// Does it.
 pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
     match verb {
+        Verb::Ls { limit } => list(app, &app.client()?, "/invitations", &[], (limit, &WAITING)).await?,
         Verb::Accept { name, with } => accept(app, name, with).await?,
         Verb::Resend { user } => {
             let client = app.client()?;
@@ -117,20 +139,29 @@ pub(super) async fn invite(app: &App, client: &Client, args: Invite) -> Outcome<
     shown(app, &made.read()?, &made.body)
 }
 
-/// The link on stdout, where there is one to hand over.
-fn shown(app: &App, invitation: &Invitation, body: &serde_json::Value) -> Outcome<()> {
-    match invitation.link.as_ref().or(invitation.secret.as_ref()) {
-        Some(link) => {
-            app.out.answer(body, || link.expose().to_owned())?;
-            app.out.note(&format!(
-                "Hand this link over: it is shown once, and works once until {}.",
-                invitation.expires_at
-            ));
-            app.out.note("It is taken with `charter invitation accept`.");
-            Ok(())
-        }
-        None => app.made("Invitation of", "is on its way", &INVITATION, body),
+/// `charter user reset-link`.
+pub(super) async fn reset_link(app: &App, client: &Client, user: &str) -> Outcome<()> {
+    let made = client.send(Method::POST, &route(&["users", user, "reset-link"])?).await?;
+    let ResetLink { link, secret, expires_at, .. } = made.read()?;
+    match link.or(secret) {
+        Some(link) => handed(app, &made.body, &link, expires_at, "charter reset-password"),
+        None => app.made("A link for another password of", "is on its way", &LINK, &made.body),
     }
+}
+
+/// The link on stdout, where there is one to hand over.
+fn shown(app: &App, invitation: &Invitation, body: &Value) -> Outcome<()> {
+    match invitation.link.as_ref().or(invitation.secret.as_ref()) {
+        Some(link) => handed(app, body, link, invitation.expires_at, "charter invitation accept"),
+        None => app.made("Invitation of", "is on its way", &LINK, body),
+    }
+}
+
+fn handed(app: &App, body: &Value, link: &Secret, until: Timestamp, taken_with: &str) -> Outcome<()> {
+    app.out.answer(body, || link.expose().to_owned())?;
+    app.out.note(&format!("Hand this link over: it is shown once, and works once until {until}."));
+    app.out.note(&format!("It is taken in a browser, or with `{taken_with}`."));
+    Ok(())
 }
 
 async fn accept(app: &App, name: Option<DisplayName>, with: WithLink) -> Outcome<()> {

@@ -3,7 +3,7 @@
 use super::{
     common::{Limit, Search, Then, Yes, list, moment},
     identity,
-    invitation::{Invite, invite},
+    invitation::{Invite, invite, reset_link},
     shapes::USER,
 };
 use crate::{
@@ -88,6 +88,13 @@ pub(crate) enum Verb {
         /// What to do with it
         #[command(subcommand)]
         verb: identity::Verb,
+    },
+    /// Have somebody choose another password, or his first one: a link goes to his address on record, or is printed once
+    ///
+    /// His sessions end. Administrators have no such link: set their password instead.
+    ResetLink {
+        /// Who
+        user: String,
     },
     /// Stop an account and schedule its deletion
     Rm {
@@ -184,6 +191,7 @@ pub(crate) async fn run(app: &App, verb: Verb) -> Outcome {
             app.out.note(&format!("User {user} has a new password; all his sessions ended."));
         }
         Verb::Identity { verb } => identity::run(app, &client, verb).await?,
+        Verb::ResetLink { user } => reset_link(app, &client, &user).await?,
         Verb::Rm { user, at, yes } => {
             app.confirm(yes.yes, &format!("stop the account of {user} and schedule its deletion"), &user)?;
             let path = route(&["users", &user, "schedule-deletion"])?;

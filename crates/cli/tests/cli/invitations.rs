@@ -97,6 +97,14 @@ fn who_is_invited_by_mail_signs_in_and_gets_over_a_forgotten_password() {
     grace.run("whoami").fails(4, "login");
     grace.run_with(&["login", "grace", "--password-stdin"], "another good password").done();
     taken(&grace, &["reset-password"], secret, "another good password").fails(1, "the link does not work");
+    let sent = "A link for another password of grace is on its way.\n";
+    ada.run("user reset-link grace").is(0, "", sent);
+    grace.run("whoami").fails(4, "login");
+    let link = link_in(&letters.recv_timeout(Duration::from_secs(30)).unwrap());
+    assert!(link.starts_with("https://charter.example/reset-password#chr_"), "{link}");
+    taken(&grace, &["reset-password"], &link, PASSWORD).done();
+    grace.run_with(&["login", "grace", "--password-stdin"], PASSWORD).done();
+    ada.run("user reset-link ada").fails(5, "no link replaces an administrator's password");
     assert!(letters.try_recv().is_err(), "nobody else is written to");
 }
 
@@ -111,6 +119,12 @@ fn without_mail_the_link_is_printed_once() {
     taken(&grace, &["invitation", "accept", "--name", "Grace"], &secret, PASSWORD).done();
     grace.run("forgot-password grace").fails(5, "an administrator can set another password");
     ada.run("user invite bob").done();
+    let waiting = ada.run("invitation ls").done().stdout;
+    assert!(waiting.starts_with("USERNAME  UNTIL") && waiting.contains("bob"), "{waiting}");
+    let ran = ada.run("user reset-link grace").done();
+    let secret = ran.stdout.trim();
+    assert!(secret.starts_with("chr_") && ran.stderr.contains("`charter reset-password`"), "{ran:?}");
+    taken(&grace, &["reset-password"], secret, "another good password").done();
     ada.run("invitation withdraw bob").fails(2, "--yes");
     ada.run("invitation withdraw bob --yes").done();
     ada.run("user create robot --kind service").done();

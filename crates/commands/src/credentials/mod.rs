@@ -5,12 +5,14 @@ mod end_session;
 mod end_sessions;
 mod issue_token;
 mod revoke_token;
+mod send_reset_link;
 
 pub use change_password::ChangePassword;
 pub use end_session::EndSession;
 pub use end_sessions::EndSessions;
 pub use issue_token::IssueToken;
 pub use revoke_token::RevokeToken;
+pub use send_reset_link::SendResetLink;
 
 use crate::{
     Context, Guard,

@@ -29,12 +29,8 @@ impl Decide for AddMember {
         require_global(policy, ctx, "core.group.manage")?;
         let group = known(policy, self.group)?;
         require_unchanged(ctx, group.changed_at)?;
-        let user = policy.user(self.user).ok_or_else(|| Refusal::not_found("user"))?;
-        if policy.is_member(group.id, user.id) {
+        if policy.is_member(group.id, self.user) {
             return Ok(Decided::nothing());
-        }
-        if user.status == UserStatus::Erased {
-            return Err(Refusal::of(Code::InvalidState, "user", "the account is erased"));
         }
         if group.member_count >= ctx.limits.group_members {
             return Err(Refusal::limit("group", "members in a group", ctx.limits.group_members));
@@ -43,6 +39,11 @@ impl Decide for AddMember {
         ctx.guard(Guard::HoldToAddMember, || {
             require_group_content_held(policy, ctx, group.id, Span::Until(None))
         })?;
+        // Asked last: who may add nobody here learns nothing about users.
+        let user = policy.user(self.user).ok_or_else(|| Refusal::not_found("user"))?;
+        if user.status == UserStatus::Erased {
+            return Err(Refusal::of(Code::InvalidState, "user", "the account is erased"));
+        }
         Ok(Decided::one(GroupMemberAdded { group: group.id, user: user.id }))
     }
 }

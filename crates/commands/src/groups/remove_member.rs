@@ -35,9 +35,11 @@ impl Decide for RemoveMember {
         let group = known(policy, self.group)?;
         require_unchanged(ctx, group.changed_at)?;
         if !policy.is_member(group.id, self.user) {
+            let reads_users = require_global(policy, ctx, "core.user.read").is_ok();
             return match policy.user(self.user) {
-                Some(_) => Ok(Decided::nothing()),
-                None => Err(Refusal::not_found("user")),
+                None if reads_users => Err(Refusal::not_found("user")),
+                // To others nobody and one who is not in are the same.
+                Some(_) | None => Ok(Decided::nothing()),
             };
         }
         if !leaves {

@@ -58,6 +58,7 @@ pub(super) enum Inverse {
     GroupDeleted {
         group: GroupId,
         create: CreateGroup,
+        external_id: Option<ExternalId>,
     },
     GrantIssued {
         grant: GrantId,
@@ -282,7 +283,8 @@ fn of_group(whole: &Whole, before: &Policy, event: &Event) -> Option<Fate> {
         Event::GroupDeleted(deleted) => {
             let group = before.group(deleted.group)?;
             let create = CreateGroup { slug: group.slug.clone(), name: group.name.clone() };
-            Fate::Undo(Inverse::GroupDeleted { group: group.id, create })
+            let external_id = group.external_id.cloned();
+            Fate::Undo(Inverse::GroupDeleted { group: group.id, create, external_id })
         }
         _ => return None,
     })

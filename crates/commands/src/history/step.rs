@@ -10,12 +10,14 @@ use super::{
     why::Why,
 };
 use crate::{
-    AddMember, CancelDeletion, ChangeRole, Command, DeleteGroup, DeleteObject, DeleteRole, EditUser,
-    IssueGrant, MoveObject, ReactivateUser, RemoveMember, RenameGroup, RenameObject, RevokeGrant,
-    RevokeToken, ScheduleDeletion, SetGroupExternalId, SetInheritance, SuspendUser, TransferObject,
+    AddMember, CancelDeletion, ChangeRole, Command, CreateGroup, DeleteGroup, DeleteObject, DeleteRole,
+    EditUser, IssueGrant, MADE_GROUP, MoveObject, ReactivateUser, RemoveMember, RenameGroup, RenameObject,
+    RevokeGrant, RevokeToken, ScheduleDeletion, SetGroupExternalId, SetInheritance, Several, SuspendUser,
+    TransferObject,
 };
 use charter_events::{
-    Content, GroupId, ObjectId, Offset, Pattern, RoleId, Scope, Subject, Timestamp, UserId, UserKind,
+    Content, ExternalId, GroupId, ObjectId, Offset, Pattern, RoleId, Scope, Subject, Timestamp, UserId,
+    UserKind,
 };
 use charter_policy::{GrantView, Policy, UserStatus};
 use std::collections::BTreeMap;
@@ -105,9 +107,9 @@ impl Present<'_> {
                 let now = self.policy.group(*group).ok_or(Now::Moot(Why::Gone))?.external_id.cloned();
                 Ok(run(SetGroupExternalId { group: *group, external_id: external_id.back(&now)?.clone() }))
             }
-            Inverse::GroupDeleted { group, create } => {
+            Inverse::GroupDeleted { group, create, external_id } => {
                 let taken = self.policy.group_by_slug(create.slug.as_str()).is_some();
-                remake(create.clone().into(), group.as_uuid(), taken)
+                remake(with_external_id(create, external_id.as_ref()), group.as_uuid(), taken)
             }
             Inverse::MemberAdded { group, user } if !self.policy.is_member(*group, *user) => {
                 Err(Now::Moot(Why::Already))
@@ -320,6 +322,14 @@ impl Present<'_> {
             _ => Err(Now::Moot(Why::Already)),
         }
     }
+}
+
+/// A group, and with it the id it has in somebody else's system.
+fn with_external_id(create: &CreateGroup, external_id: Option<&ExternalId>) -> Command {
+    let create = Command::from(create.clone());
+    let Some(external_id) = external_id.cloned() else { return create };
+    let named = SetGroupExternalId { group: MADE_GROUP, external_id: Some(external_id) };
+    Several { commands: vec![create, named.into()] }.into()
 }
 
 /// A deleted thing comes back under its name, with another id.

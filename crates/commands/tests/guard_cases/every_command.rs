@@ -15,7 +15,7 @@ use charter_policy::{Caller, UserStatus};
 use charter_testkit::{at, history::parsed, ids};
 
 /// How many kinds of commands there are.
-pub(crate) const KINDS: usize = 46;
+pub(crate) const KINDS: usize = 47;
 
 /// The place of a command in the play. A new command takes the next number, and [`Play::command`] makes one of it.
 pub(crate) const fn number(command: &Command) -> usize {
@@ -66,6 +66,7 @@ pub(crate) const fn number(command: &Command) -> usize {
         Command::RenewInvitation(_) => 43,
         Command::WithdrawInvitation(_) => 44,
         Command::Several(_) => 45,
+        Command::SendResetLink(_) => 46,
     }
 }
 
@@ -112,6 +113,7 @@ impl Play {
             41 => self.undo(log)?,
             42 => self.about_roles_and_groups(kind),
             43 | 44 => self.about_users(kind),
+            46 => SendResetLink { user: self.anybody(), shown: self.rng.percent(50) }.into(),
             _ => self.several(),
         };
         assert_eq!(number(&command), kind, "{command:?} is not number {kind}");

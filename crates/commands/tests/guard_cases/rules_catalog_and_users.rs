@@ -4,7 +4,7 @@ use crate::{c09_to_c16::document, say::*, world::*};
 use charter_commands::{
     AcceptInvitation, CancelDeletion, ChangePassword, Code, Command, CreateInstallation, EndSession,
     EndSessions, EraseUser, InviteUser, ReactivateUser, RegisterUser, RemovePermissions, RenewInvitation,
-    RevokeGrant, RevokeToken, UpsertCoreCatalog, WithdrawInvitation,
+    RevokeGrant, RevokeToken, SendResetLink, UpsertCoreCatalog, WithdrawInvitation,
 };
 use charter_events::{Event, SealedProfile, Subject, UserKind};
 use charter_policy::UserStatus;
@@ -95,6 +95,33 @@ cases! {
         w.refused("root", renew(true), Code::InvalidState);
         let robot = InviteUser { user: user("r2"), kind: UserKind::Service, profile: ids::profile("r2") };
         w.refused("root", robot, Code::InvalidCredential);
+    }
+
+    fn a_reset_link_is_seen_by_who_holds_what_the_user_has_and_mailed_unseen_by_who_edits_users() {
+        let mut w = World::with(|h| allow(h, "a", &["core.user.edit"]));
+        let link = |who: &str, shown| SendResetLink { user: user(who), shown };
+        w.refused("c", link("b", true), Code::Forbidden);
+        w.refused("a", link("nobody", true), Code::NotFound);
+        let events = w.ok("a", link("c", true)).events;
+        assert_eq!(events.iter().map(Event::type_name).collect::<Vec<_>>(), ["credential.sessions_ended"]);
+        w.ok("root", issue("c", &["core.group.read"], charter_events::Scope::Global));
+        w.refused("a", link("c", true), Code::NotHeld);
+        w.would("a", link("c", false));
+        w.would("root", link("c", true));
+        // Through a narrowed token nobody has a link for himself.
+        w.refused_as(&masked("root", &["core.user.edit"]), link("root", false), Code::TokenTooNarrow);
+        // Administrators, of now and of later, have none, whoever asks.
+        w.ok("root", issue_role("c", "administrator", charter_events::Scope::Global));
+        w.refused("a", link("c", false), Code::NotHeld);
+        for shown in [true, false] {
+            w.refused("root", link("c", shown), Code::InvalidState);
+            w.refused("root", link("root", shown), Code::InvalidState);
+        }
+        w.ok("root", suspend("b"));
+        w.refused("root", link("b", true), Code::InvalidState);
+        let robot = RegisterUser { user: user("r3"), kind: UserKind::Service, profile: ids::profile("r3"), has_password: false };
+        w.ok("root", robot);
+        w.refused("root", link("r3", true), Code::InvalidCredential);
     }
 
     fn an_invitation_is_withdrawn_at_once_while_nothing_waits_on_it() {

@@ -298,6 +298,20 @@ cases! {
         w.would("root", again.undo());
     }
 
+    fn a_deleted_group_comes_back_with_its_id_in_another_system() {
+        let mut w = readers(|h| h.group("g", ["c"]));
+        let external_id = Some(parsed("directory-7"));
+        w.ok("root", SetGroupExternalId { group: ids::group("g"), external_id: external_id.clone() });
+        let deleted = done(&mut w, "root", DeleteGroup { group: ids::group("g") });
+        let undone = done(&mut w, "root", deleted.undo());
+        let group = w.policy.group(w.policy.group_by_slug("g").unwrap()).unwrap();
+        assert_eq!(group.external_id.cloned(), external_id);
+        assert_eq!((group.member_count, undone.events.len()), (1, 3));
+        let again = done(&mut w, "root", undone.undo());
+        assert!(w.policy.group_by_slug("g").is_none());
+        w.would("root", again.undo());
+    }
+
     fn a_slug_in_use_by_now_is_not_taken_away() {
         let mut w = readers(|h| h.group("g", ["c"]));
         let deleted = done(&mut w, "root", DeleteGroup { group: ids::group("g") });

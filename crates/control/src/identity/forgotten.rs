@@ -49,21 +49,21 @@ impl Control {
         let names = self.profile(user).await;
         let Some(to) = names.as_ref().and_then(|names| names.email.clone()) else { return Ok(()) };
         let server = self.inner.config.public_url.as_deref();
-        let (subject, text) = if policy.is_or_will_be_administrator(user, self.now()) {
+        let (row, (subject, text)) = if policy.is_or_will_be_administrator(user, self.now()) {
             // Whoever reads an administrator's mail is not yet one.
-            letters::no_reset(policy.installation())
+            (None, letters::no_reset(policy.installation()))
         } else {
-            let NewLink { secret, put, expires_at } =
-                self.new_link(Purpose::Reset, user, policy.version())?;
+            let NewLink { secret, put, row, expires_at } =
+                self.new_link(Purpose::Reset, user, (policy.version(), false))?;
             self.inner.store.write_secrets(&[Purpose::Reset.none_of(user), put]).await?;
             let link = self.link(Purpose::Reset, &secret);
-            letters::reset(policy.installation(), server, &link, names.as_ref(), expires_at)
+            (Some(row), letters::reset(policy.installation(), server, &link, names.as_ref(), expires_at))
         };
-        mail::post(&self.inner, room, user, Letter { to, subject, text });
+        mail::post(&self.inner, room, user, row, Letter { to, subject, text });
         Ok(())
     }
 
-    /// Sets another password for whoever has the link that was sent for a forgotten one. The link works once, and all
+    /// Sets another password, or a first one, for whoever has the link that was sent for it. The link works once, and all
     /// sessions of its user end.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Control {
     ) -> Result<(UserId, Receipt), IdentityError> {
         let now = self.now();
         let good = |policy: &Policy, user: &UserView<'_>| {
-            user.is_active() && user.has_password && !policy.is_or_will_be_administrator(user.id, now)
+            user.is_active() && !policy.is_or_will_be_administrator(user.id, now)
         };
         let found = self.find_link(secret, Purpose::Reset, good).await?;
         let user = found.user;

@@ -63,11 +63,12 @@ impl Control {
     ) -> Result<Invited, IdentityError> {
         let way = self.way_to(profile.email.as_deref())?;
         let PreparedUser { user, profile: sealed, key } = self.prepare_user(&profile)?;
-        let link = self.new_link(Purpose::Invitation, user, Offset::ZERO)?;
+        let shown = matches!(way, Way::Shown);
+        let link = self.new_link(Purpose::Invitation, user, (Offset::ZERO, shown))?;
         let command = InviteUser { user, kind: UserKind::Person, profile: sealed };
         let request = Request {
             secrets: vec![key, link.put.clone()],
-            answers_secret: matches!(way, Way::Shown),
+            answers_secret: shown,
             ..Request::new(caller, command.into(), meta)
         };
         let receipt = self.submit(request).await?;
@@ -89,7 +90,7 @@ impl Control {
         let email = self.profile(user).await.and_then(|profile| profile.email);
         let way = self.way_to(email.as_deref())?;
         let shown = matches!(way, Way::Shown);
-        let link = self.new_link(Purpose::Invitation, user, Offset::ZERO)?;
+        let link = self.new_link(Purpose::Invitation, user, (Offset::ZERO, shown))?;
         let request = Request {
             secrets: vec![Purpose::Invitation.none_of(user), link.put.clone()],
             answers_secret: shown,
@@ -106,28 +107,22 @@ impl Control {
         new: NewLink,
         receipt: Receipt,
     ) -> Result<Invited, IdentityError> {
-        let NewLink { secret, expires_at, .. } = new;
+        let NewLink { secret, row, expires_at, .. } = new;
         let link = self.link(Purpose::Invitation, &secret);
         let (expires_at, link) = match way {
             Way::Shown => (expires_at, Some(link)),
             // The letter went with the first answer, and with that one's secret.
-            Way::Mailed(..) if receipt.repeated => (self.invitation_ends(user).await?, None),
+            Way::Mailed(..) if receipt.repeated => (self.link_ends(user, Purpose::Invitation).await?, None),
             Way::Mailed(room, to) => {
                 let names = self.profile(user).await;
                 let (policy, server) = (self.policy(), self.inner.config.public_url.as_deref());
                 let (subject, text) =
                     letters::invitation(policy.installation(), server, &link, names.as_ref(), expires_at);
-                mail::post(&self.inner, room, user, Letter { to, subject, text });
+                mail::post(&self.inner, room, user, Some(row), Letter { to, subject, text });
                 (expires_at, None)
             }
         };
         Ok(Invited { user, expires_at, link, receipt })
-    }
-
-    /// When the link ends that waits for an account; now when there is none any more.
-    async fn invitation_ends(&self, user: UserId) -> Result<Timestamp, IdentityError> {
-        let links = self.inner.store.credentials_of(user, Purpose::Invitation.kind()).await?;
-        Ok(links.first().and_then(|row| row.expires_at).unwrap_or_else(|| self.now()))
     }
 
     /// Takes an invitation back: the account is gone, and the link works no longer.

@@ -6,13 +6,13 @@ use super::{SECRET_BYTES, hash_of, new_secret};
 use crate::{
     control::Control,
     error::{CommandError, IdentityError},
-    mail::Room,
+    mail::{self, LetterState, LinkRow, Room},
     request::Unchanged,
     secret::SecretText,
 };
 use charter_events::{Offset, Sealed, Timestamp, UserId};
 use charter_policy::{Policy, UserView};
-use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite};
+use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite, StoreError};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -45,7 +45,17 @@ pub(super) enum Way {
 pub(super) struct NewLink {
     pub(super) secret: SecretText,
     pub(super) put: SecretWrite,
+    pub(super) row: LinkRow,
     pub(super) expires_at: Timestamp,
+}
+
+/// A link that waits to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingLink {
+    /// It works until just before this moment.
+    pub expires_at: Option<Timestamp>,
+    /// How its letter stands; none where it was shown instead.
+    pub letter: Option<LetterState>,
 }
 
 /// A link that works.
@@ -127,12 +137,13 @@ impl Control {
         }
     }
 
-    /// A new link; `began` is the version it begins at, or zero for that of the command it is written with.
+    /// A new link; `began` is the version it begins at, or zero for that of the command it is written with. One that is
+    /// shown is noted to have been handed over by then.
     pub(super) fn new_link(
         &self,
         purpose: Purpose,
         user: UserId,
-        began: Offset,
+        (began, shown): (Offset, bool),
     ) -> Result<NewLink, IdentityError> {
         let (secret, hash) = new_secret(purpose.prefix()).ok_or_else(super::users::no_randomness)?;
         let config = &self.inner.config;
@@ -149,9 +160,46 @@ impl Control {
             created_at: now,
             expires_at: Some(expires_at),
             began,
-            last_used: None,
+            last_used: shown.then_some(now),
         };
-        Ok(NewLink { secret, put: SecretWrite::PutCredential { hash, row }, expires_at })
+        let kept = LinkRow { id: row.id, created_at: now };
+        Ok(NewLink { secret, put: SecretWrite::PutCredential { hash, row }, row: kept, expires_at })
+    }
+
+    /// When the link of a user ends that waits to be taken; now when there is none any more.
+    pub(super) async fn link_ends(&self, user: UserId, purpose: Purpose) -> Result<Timestamp, IdentityError> {
+        let links = self.inner.store.credentials_of(user, purpose.kind()).await?;
+        Ok(links.first().and_then(|row| row.expires_at).unwrap_or_else(|| self.now()))
+    }
+
+    /// The link of an invitation that waits to be taken, if there is one that works.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn waiting_invitation(&self, user: UserId) -> Result<Option<WaitingLink>, StoreError> {
+        let rows = self.inner.store.credentials_of(user, CredentialKind::Invitation).await?;
+        let (policy, now) = (self.policy(), self.now());
+        let ended = policy.user(user).and_then(|user| user.sessions_ended_at);
+        let works = |row: &CredentialRow| {
+            row.expires_at.is_none_or(|end| end > now) && ended.is_none_or(|ended| ended <= row.began)
+        };
+        let row = rows.into_iter().find(works);
+        Ok(row.map(|row| WaitingLink { expires_at: row.expires_at, letter: self.letter_of(&row) }))
+    }
+
+    /// How the letter with a link stands.
+    fn letter_of(&self, row: &CredentialRow) -> Option<LetterState> {
+        let inner = &self.inner;
+        let longest = micros(mail::longest_way(inner.config.mail_pause));
+        // Another server may have it under way.
+        let elsewhere =
+            || self.servers().len() > 1 && row.created_at.saturating_add_micros(longest) > self.now();
+        match row.last_used {
+            Some(at) if at == row.created_at => None,
+            Some(_) => Some(LetterState::Sent),
+            None if inner.mail.carries(row.id) || elsewhere() => Some(LetterState::Waiting),
+            None => Some(LetterState::Failed),
+        }
     }
 
     /// A link as it is shown: the secret stands behind `#`.

@@ -5,8 +5,8 @@ use super::{
     identity::{PASSWORD, names, person, secret, signed_in},
 };
 use crate::{
-    Acceptance, AuthError, Config, Control, IdentityError, Invited, Letter, MailError, Mailer, NewToken,
-    SecretText, SignInError, SignInLimits,
+    Acceptance, AuthError, Config, Control, IdentityError, Invited, Letter, LetterState, MailError, Mailer,
+    NewToken, SecretText, SignInError, SignInLimits,
 };
 use async_trait::async_trait;
 use charter_commands::{AddMember, SuspendUser};
@@ -15,7 +15,10 @@ use charter_policy::{Caller, UserStatus};
 use charter_store::{CredentialKind, MemoryStore, SecretStore};
 use charter_testkit::ids::shown;
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -25,12 +28,17 @@ struct Post {
     letters: Mutex<Vec<Letter>>,
     fails: Mutex<Vec<MailError>>,
     asked: Mutex<usize>,
+    /// Whether it takes forever.
+    held: AtomicBool,
 }
 
 #[async_trait]
 impl Mailer for Post {
     async fn send(&self, letter: &Letter) -> Result<(), MailError> {
         *self.asked.lock().unwrap() += 1;
+        if self.held.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         if let Some(error) = self.fails.lock().unwrap().pop() {
             return Err(error);
         }
@@ -49,6 +57,11 @@ impl Post {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         panic!("letter {number} does not come")
+    }
+
+    /// From now on no letter is taken, and none refused.
+    fn hold(&self) {
+        self.held.store(true, Ordering::SeqCst);
     }
 
     fn count(&self) -> usize {
@@ -321,6 +334,79 @@ async fn a_letter_is_tried_again_and_given_up_when_it_is_refused_for_good() {
 }
 
 #[tokio::test]
+async fn how_the_letter_of_an_invitation_stands_is_told_also_after_the_server_has_ended() {
+    let (house, post, root) = mailing(|config| config.mail_drain = Duration::from_millis(20)).await;
+    let letter = async |control: &Control, user| {
+        control.waiting_invitation(user).await.unwrap().map(|link| link.letter)
+    };
+    let Invited { user: sent, .. } =
+        house.control.invite(root.clone(), names("alice"), meta()).await.unwrap();
+    post.letter(0).await;
+    for _ in 0..2_000 {
+        if letter(&house.control, sent).await == Some(Some(LetterState::Sent)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(letter(&house.control, sent).await, Some(Some(LetterState::Sent)));
+
+    // One letter is refused for good. Another server was alive and might have it, so it takes the time that a letter is
+    // under way at most until that is told.
+    post.fails.lock().unwrap().push(MailError::Refused(Some(550)));
+    let Invited { user: refused, .. } =
+        house.control.invite(root.clone(), names("bob"), meta()).await.unwrap();
+    let longest = Duration::from_secs(200);
+    house.clock.advance(longest);
+    for _ in 0..2_000 {
+        if letter(&house.control, refused).await != Some(Some(LetterState::Waiting)) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(letter(&house.control, refused).await, Some(Some(LetterState::Failed)));
+    // One is still under way when the server ends.
+    post.hold();
+    let Invited { user: held, .. } =
+        house.control.invite(root.clone(), names("carol"), meta()).await.unwrap();
+    assert_eq!(letter(&house.control, held).await, Some(Some(LetterState::Waiting)));
+    let nameless = charter_events::Profile { email: None, ..names("dave") };
+    let Invited { user: shown, link, .. } =
+        house.control.invite(root.clone(), nameless, meta()).await.unwrap();
+    assert!(link.is_some());
+    assert_eq!(letter(&house.control, shown).await, Some(None));
+
+    let store = house.store.clone();
+    house.control.shutdown().await;
+    house.clock.advance(5 * longest);
+    let started = start(&store, quiet(house.clock.clone())).await.unwrap();
+    let after = async |user| letter(&started.control, user).await;
+    assert_eq!(after(sent).await, Some(Some(LetterState::Sent)));
+    assert_eq!(after(held).await, Some(Some(LetterState::Failed)), "nobody has it any more");
+    assert_eq!(after(shown).await, Some(None));
+    let renewed = started.control.renew_invitation(root.clone(), held, meta()).await.unwrap();
+    assert!(renewed.link.is_some(), "a server without mail shows it");
+    assert_eq!(after(held).await, Some(None));
+    started.control.withdraw_invitation(root, held, meta()).await.unwrap();
+    assert_eq!(after(held).await, None);
+}
+
+#[tokio::test]
+async fn a_server_that_ends_tries_each_letter_once_more() {
+    let (house, post, root) = mailing(|config| config.mail_pause = Duration::from_secs(3_600)).await;
+    post.fails.lock().unwrap().push(MailError::Failed(Some(451)));
+    house.control.invite(root, names("alice"), meta()).await.unwrap();
+    for _ in 0..2_000 {
+        if *post.asked.lock().unwrap() == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(post.count(), 0, "it waits for another try");
+    house.control.shutdown().await;
+    assert_eq!((post.count(), *post.asked.lock().unwrap()), (1, 2));
+}
+
+#[tokio::test]
 async fn a_secret_of_one_kind_opens_nothing_of_another() {
     let (house, post, root) = mailing(|_| {}).await;
     let alice = person(&house, &root, "alice").await;
@@ -371,4 +457,31 @@ async fn what_waits_on_an_invited_account_counts_for_who_may_see_its_link() {
     assert_eq!(code(refused), "forbidden");
     assert!(house.control.renew_invitation(root, user, meta()).await.unwrap().link.is_some());
     assert!(house.control.events(Offset::ZERO, 10_000).await.unwrap().len() > 1);
+}
+
+#[tokio::test]
+async fn a_link_an_administrator_sends_works_once_and_dies_as_one_for_a_forgotten_password() {
+    let (house, post, root) = mailing(|_| {}).await;
+    let alice = person(&house, &root, "alice").await;
+    let (session, _) = signed_in(&house, "alice").await;
+    let new = secret("another good password");
+    let reset = |link: SecretText| {
+        let (control, new) = (house.control.clone(), new.clone());
+        async move { code(control.reset_forgotten_password(&link, &new, meta()).await) }
+    };
+    let send = || house.control.send_reset_link(root.clone(), alice, meta());
+    assert!(send().await.unwrap().link.is_none());
+    assert_eq!(house.control.authenticate(session.expose()).await.unwrap_err(), AuthError::Ended);
+    let first = secret_in(&post.letter(0).await);
+    send().await.unwrap();
+    let second = secret_in(&post.letter(1).await);
+    assert_eq!(reset(first).await, "invalid_link", "only the last one counts");
+    assert_eq!(reset(second.clone()).await, "accepted");
+    assert_eq!(reset(second).await, "invalid_link");
+    send().await.unwrap();
+    let third = secret_in(&post.letter(2).await);
+    house.does(root.clone(), SuspendUser { user: alice }).await.unwrap();
+    assert_eq!(reset(third).await, "invalid_link");
+    assert_eq!(code(send().await), "invalid_state", "a suspended account has none");
+    assert_eq!(post.count(), 3);
 }

@@ -88,7 +88,12 @@ fn who_can(ask: &Ask, search: &SubjectSearch, page: &PageAsk) -> Result<charter_
     let key =
         key.filter(|_| names::is_user(&ask.app.config, &subject.kind)).ok_or_else(Problem::not_found)?;
     read::in_catalog(ask, &key, "action")?;
-    Ok(ask.policy.who_can(&key, scope, ask.now, page.page()))
+    let mut found = ask.policy.who_can(&key, scope, ask.now, page.page());
+    if !ask.caller.reaches(&key) {
+        // Whom an evaluation would deny is not found: the caller himself, asking with a token that is too narrow.
+        found.users.retain(|holder| holder.user != ask.user);
+    }
+    Ok(found)
 }
 
 /// On what.

@@ -58,6 +58,53 @@ pub struct Invitation {
     pub link: Option<Secret>,
 }
 
+/// How the letter with a link stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LetterState {
+    /// The mail server took it.
+    Sent,
+    /// It is under way.
+    Waiting,
+    /// It was not sent, and is not tried any more: resend the invitation.
+    Failed,
+}
+
+/// An account that waits for its person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WaitingInvitation {
+    /// The account.
+    pub user: UserRef,
+    /// Until when its link works; absent when none works any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, nullable = false)]
+    pub expires_at: Option<Timestamp>,
+    /// How the letter with the link stands; absent where the link was shown instead, and where none works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub letter: Option<LetterState>,
+}
+
+/// A link with which a user chooses another password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResetLink {
+    /// Whose password. Who may not read users is shown the id alone.
+    pub user: UserRef,
+    /// Until when the link works.
+    #[schema(value_type = String, format = DateTime)]
+    pub expires_at: Timestamp,
+    /// How the link gets to him.
+    pub delivery: Delivery,
+    /// The link's secret, shown here and never again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub secret: Option<Secret>,
+    /// The link, with the secret behind `#`, where the server knows its own address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub link: Option<Secret>,
+}
+
 /// What whoever was invited says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

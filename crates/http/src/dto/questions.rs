@@ -72,6 +72,8 @@ pub enum Because {
     InactiveSubject,
     /// The key is not in the catalog.
     UnknownPermission,
+    /// The caller asks about himself, with a token that does not reach the key: he may, it may not.
+    TokenTooNarrow,
 }
 
 /// To whom the deciding entries are given.
@@ -138,11 +140,15 @@ pub struct Explanation {
     pub grants: Vec<Grant>,
     /// The answer as a sentence.
     pub summary: String,
-    /// Whether the caller's token reaches the key, when he asks about himself with a narrowed one: the answer is about
-    /// the user, and what is asked with the token is refused where it does not reach.
+    /// Whether the caller's token reaches the key, when he asks about himself with a narrowed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub token_reaches: Option<bool>,
+    /// What the answer is without the token, where only the token is what keeps him out. The grants are then those
+    /// behind this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub without_token: Option<Decision>,
 }
 
 /// Who may do this here?
@@ -180,6 +186,10 @@ pub struct Holder {
     /// All grants that decided.
     #[schema(value_type = Vec<Uuid>)]
     pub grants: Vec<GrantId>,
+    /// `false` beside the caller himself when the token he asks with does not reach the key: he may, it may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub token_reaches: Option<bool>,
 }
 
 /// One page of those who may.
@@ -223,7 +233,7 @@ pub struct AllowedObjectsRequest {
 pub struct AllowedObjectsAnswer {
     /// Whether every object of the type is one of them, present and future: an administrator asks.
     pub all: bool,
-    /// Those where the caller may ask about the user.
+    /// Those where the caller may ask about the user. Of himself, none when his token does not reach the key.
     pub objects: Vec<ObjectRef>,
     /// Hand this back as `cursor` for the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -253,7 +263,7 @@ pub enum PermissionState {
     Allowed,
     /// A deny won.
     Denied,
-    /// Nothing spoke: he may not.
+    /// Nothing spoke, or his token does not reach the key: he may not.
     NotSet,
 }
 

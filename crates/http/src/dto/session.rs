@@ -72,7 +72,7 @@ pub struct Me {
     /// Where mail reaches him.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// Whether he holds `*` globally.
+    /// Whether he holds `*` globally; a token that is narrowed to less does not.
     pub administrator: bool,
     /// The keys he is allowed at the global scope, in byte order. For showing and hiding only: the server asks again.
     pub permissions: Vec<String>,

@@ -235,9 +235,7 @@ fn any_type(ask: &Ask, which: TypeKey) -> Result<(), Problem> {
 }
 
 fn anywhere(ask: &Ask, key: &PermissionKey) -> Result<(), Problem> {
-    if let Some(ceiling) = ask.caller.ceiling()
-        && !ceiling.iter().any(|pattern| pattern.matches(key))
-    {
+    if !ask.caller.reaches(key) {
         return Err(AccessError::TokenTooNarrow { permission: key.clone() }.into());
     }
     if ask.policy.allows_anywhere(ask.user, key, ask.now) {

@@ -2,6 +2,7 @@
 
 use super::{Names, group_ref, scope};
 use crate::{ask::Ask, dto};
+use charter_events::PermissionKey;
 use charter_policy::{Because, Decision, EffectiveEntry, EffectiveState, Holder, SubjectKind, Verdict};
 
 const fn because(reason: Because) -> dto::Because {
@@ -11,6 +12,7 @@ const fn because(reason: Because) -> dto::Because {
         Because::NotSet => dto::Because::NotSet,
         Because::InactiveSubject => dto::Because::InactiveSubject,
         Because::UnknownPermission => dto::Because::UnknownPermission,
+        Because::TokenTooNarrow => dto::Because::TokenTooNarrow,
     }
 }
 
@@ -56,8 +58,10 @@ pub(crate) fn effective_row(ask: &Ask, entry: &EffectiveEntry) -> dto::Effective
     }
 }
 
-pub(crate) fn holder(ask: &Ask, holder: &Holder, names: &Names) -> dto::Holder {
+pub(crate) fn holder(ask: &Ask, key: &PermissionKey, holder: &Holder, names: &Names) -> dto::Holder {
+    let too_narrow = holder.user == ask.user && !ask.caller.reaches(key);
     dto::Holder {
+        token_reaches: too_narrow.then_some(false),
         user: names.user(holder.user),
         because: because(holder.how.because),
         subject: holder.how.subject.map(kind),
@@ -100,5 +104,6 @@ pub(crate) fn summary(shown: &dto::Decision) -> String {
         dto::Because::NotSet => format!("{verb}: nothing says otherwise"),
         dto::Because::InactiveSubject => format!("{verb}: the user is not active"),
         dto::Because::UnknownPermission => format!("{verb}: the catalog has no such permission"),
+        dto::Because::TokenTooNarrow => format!("{verb}: the token this is asked with does not reach it"),
     }
 }

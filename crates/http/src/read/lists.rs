@@ -1,7 +1,7 @@
 //! Lists in which each row needs a permission: filtered before they are paged, so that neither a page's size nor a
 //! cursor says anything about rows the caller can't see.
 
-use super::questions::About;
+use super::{questions::About, sees_grant_at};
 use crate::{
     ask::{Ask, Needs, PageAsk},
     problem::Problem,
@@ -35,7 +35,7 @@ pub(crate) fn objects<'a>(ask: &'a Ask, only: Option<&str>, page: &PageAsk) -> R
 }
 
 /// The objects of a type on which somebody may do something, as far as the caller may ask about him there, and whether
-/// that is on all of the type.
+/// that is on all of the type. Of himself, none that his token does not reach.
 pub(crate) fn allowed_objects<'a>(
     ask: &'a Ask,
     who: &About,
@@ -43,7 +43,8 @@ pub(crate) fn allowed_objects<'a>(
     of: &str,
     page: &PageAsk,
 ) -> (bool, Vec<ObjectView<'a>>, Option<String>) {
-    let Some(user) = who.user else { return (false, Vec::new(), None) };
+    let reached = !who.himself || ask.caller.reaches(key);
+    let Some(user) = who.user.filter(|_| reached) else { return (false, Vec::new(), None) };
     let part = |after| {
         let asked = Page { after, limit: page.limit.saturating_add(1) };
         ask.policy.allowed_objects(user, key, of, ask.now, asked)
@@ -97,7 +98,7 @@ pub(crate) struct GrantFilter {
     pub(crate) role: Option<RoleId>,
 }
 
-/// The grants at scopes where the caller may see grants, in the order they were issued.
+/// The grants the caller may see, in the order they were issued: what he is shown one by one is listed, too.
 pub(crate) fn grants<'a>(ask: &'a Ask, filter: &GrantFilter, page: &PageAsk) -> Rows<GrantView<'a>> {
     let policy = &ask.policy;
     let after = page.after();
@@ -119,7 +120,9 @@ pub(crate) fn grants<'a>(ask: &'a Ask, filter: &GrantFilter, page: &PageAsk) -> 
     let fits = |view: &GrantView<'a>| {
         filter.scope.is_none_or(|scope| view.scope == scope)
             && filter.role.is_none_or(|role| view.content == ContentView::Role(role))
-            && *seen.entry(view.scope).or_insert_with(|| ask.may_core("core.grant.read", view.scope))
+            && sees_grant_at(ask, view, |scope| {
+                *seen.entry(scope).or_insert_with(|| ask.may_core("core.grant.read", scope))
+            })
     };
     scan(page, candidates, |view| view.position, fits)
 }

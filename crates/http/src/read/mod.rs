@@ -15,7 +15,9 @@ pub(crate) use audit::entries as audit_entries;
 pub(crate) use changes::BothSides;
 pub(crate) use foretold::SeenEvents;
 pub(crate) use lists::{GrantFilter, allowed_objects, grants as list_grants, objects, objects_in};
-pub(crate) use questions::{about, ask_at, ask_one, effective, in_catalog, object as asked_object};
+pub(crate) use questions::{
+    about, ask_at, ask_one, effective, in_catalog, object as asked_object, without_token,
+};
 pub(crate) use sharing::sharing;
 
 use crate::{ask::Ask, dto};
@@ -50,6 +52,14 @@ impl Names {
             display_name: profile.and_then(|p| p.display_name.as_ref()).map(ToString::to_string),
         }
     }
+}
+
+/// A user whom the caller changed: who may not read users is told no more than which account it is.
+pub(crate) async fn user_ref(ask: &Ask, user: UserId) -> dto::UserRef {
+    if ask.may_core_now("core.user.read") {
+        return Names::of(ask, [user]).await.user(user);
+    }
+    Names::default().user(user)
 }
 
 /// What whoever may change a user, but not read users, is shown of him.
@@ -246,7 +256,12 @@ pub(crate) const fn as_user(subject: Subject) -> Option<UserId> {
 
 /// Whether the caller may see a grant: he may see grants at its scope, or it is his own.
 pub(crate) fn sees_grant(ask: &Ask, view: &GrantView<'_>) -> bool {
-    view.subject == Subject::User(ask.user) || ask.may_core("core.grant.read", view.scope)
+    sees_grant_at(ask, view, |scope| ask.may_core("core.grant.read", scope))
+}
+
+/// The same, where it is said how to find out whether he may see the grants at a scope.
+fn sees_grant_at(ask: &Ask, view: &GrantView<'_>, may_at: impl FnOnce(Scope) -> bool) -> bool {
+    view.subject == Subject::User(ask.user) || may_at(view.scope)
 }
 
 /// The grant with an id in a path.

@@ -1,4 +1,6 @@
 //! Questions: whom and what they are about, as far as the caller may know, and the decision as far as he may.
+//!
+//! A question about oneself is answered for oneself as one calls: a yes that the token would not let through is a no.
 
 use crate::{ask::Ask, problem::Problem};
 use charter_events::{ObjectId, PermissionKey, Scope, UserId};
@@ -110,9 +112,20 @@ pub(crate) fn ask_at(
 fn decide(ask: &Ask, who: About, permission: &PermissionKey, scope: Scope) -> Decision {
     let made = who.user.map(|user| ask.policy.check(user, permission, scope, ask.now));
     match made {
+        Some(made) if who.himself => made.as_called(&ask.caller, permission),
         Some(made) if who.known || made.because != Because::InactiveSubject => made,
         _ => nothing_set(ask),
     }
+}
+
+/// What the caller himself may, whatever token he comes with: where that alone is what keeps him out.
+pub(crate) fn without_token(
+    ask: &Ask,
+    made: &Decision,
+    permission: &PermissionKey,
+    scope: Scope,
+) -> Option<Decision> {
+    (made.because == Because::TokenTooNarrow).then(|| ask.policy.check(ask.user, permission, scope, ask.now))
 }
 
 /// What a user without grants gets.
@@ -144,6 +157,9 @@ pub(crate) fn effective(
     let hidden = || Problem::not_found().of("object");
     let who = about(ask, user, scope).map_err(|problem| if knows { problem } else { hidden() })?;
     let mut entries = ask.policy.effective(who.user.unwrap_or(NOBODY), scope, ask.now);
+    if who.himself {
+        entries = entries.into_iter().map(|entry| entry.as_called(&ask.caller)).collect();
+    }
     let allowed = entries.iter().any(|entry| entry.state == EffectiveState::Allowed);
     let may_know = knows || (who.himself && allowed);
     if !may_know {

@@ -27,7 +27,8 @@ const NOBODY: Uuid = Uuid::nil();
 
 /// What happened, newest first: who did what, on whom, where, when, how and why, and what was before and after.
 ///
-/// `actor` is a user's id, username or external id, `module:<name>`, or `system`. `subject` is whom it is about,
+/// `actor` is a user's id, username or external id, `module:<name>`, or `system`; of a user also what the system did
+/// because he had asked for it. `subject` is whom it is about,
 /// `object` what it is about or where a grant is, `type` an event's type or its area. `from` and `to` are included,
 /// each an offset or a time. `q` is looked for in types, names of roles, groups and objects, keys and reasons, whatever
 /// the case; people's names are not searched, because they are sealed.
@@ -101,7 +102,7 @@ fn object(ask: &Ask) -> Result<(Option<Filter>, bool), Problem> {
 
 fn actor(ask: &Ask, may_all: bool) -> Result<Option<Filter>, Problem> {
     let Some(text) = ask.params.text("actor") else { return Ok(None) };
-    let user = |name| Ok(Filter::Is("actor_id", user(ask, may_all, ("actor", name))?));
+    let user = |name| Ok(Filter::Is("asked_by_id", user(ask, may_all, ("actor", name))?));
     let filter = match text.split_once(':') {
         None if text == "system" => Ok(Filter::Is("actor_kind", Value::text("system"))),
         Some(("module", name)) => {

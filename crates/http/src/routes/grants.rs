@@ -62,7 +62,7 @@ pub(crate) async fn issue(ask: Ask, body: Body<dto::GrantCreate>) -> Answered<dt
     params(("id" = String, Path, description = "The grant's id")),
     responses((status = 200, description = "The grant", body = dto::Grant)))]
 pub(crate) async fn get(ask: Ask) -> Answered<dto::Grant> {
-    let view = named(&ask)?;
+    let view = named(&ask, read::sees_grant)?;
     let grant = shown(&ask, view).await?;
     let changed_at = grant.changed_at;
     Ok(Answer::ok(ask.policy.version(), grant).etag(changed_at))
@@ -73,16 +73,23 @@ pub(crate) async fn get(ask: Ask) -> Answered<dto::Grant> {
     params(("id" = String, Path, description = "The grant's id")),
     responses((status = 204, description = "Gone")))]
 pub(crate) async fn revoke(ask: Ask, body: NoBody) -> Answered<()> {
-    let grant = named(&ask)?.id;
+    // Who may take it back may know it; it is shown to him only where he may see grants.
+    let may = |ask: &Ask, view: &GrantView<'_>| {
+        read::sees_grant(ask, view) || ask.may_core("core.grant.manage", view.scope)
+    };
+    let grant = named(&ask, may)?.id;
     let receipt = ask.submit(RevokeGrant { grant }, body.hash).await?;
     Ok(Answer::done(receipt.last))
 }
 
-/// The grant of the path: 404, the same for one that is not there and one the caller may not see.
-fn named(ask: &Ask) -> Result<GrantView<'_>, Problem> {
+/// The grant of the path: 404, the same for one that is not there and one the caller may not know.
+fn named<'a>(
+    ask: &'a Ask,
+    may_know: impl FnOnce(&Ask, &GrantView<'_>) -> bool,
+) -> Result<GrantView<'a>, Problem> {
     read::grant_id(ask.named("id"))
         .and_then(|id| ask.policy.grant(id))
-        .filter(|view| read::sees_grant(ask, view) || ask.may_core("core.grant.manage", view.scope))
+        .filter(|view| may_know(ask, view))
         .ok_or_else(Problem::not_found)
 }
 

@@ -10,6 +10,7 @@ use crate::{
     read::{self, Names},
 };
 use charter_commands::{AddMember, CreateGroup, DeleteGroup, RemoveMember, RenameGroup};
+use charter_control::is_id;
 use charter_events::{GroupId, Offset, Scope, UserId};
 use charter_policy::{GroupView, Position};
 
@@ -99,12 +100,13 @@ pub(crate) async fn members(ask: Ask) -> Answered<dto::List<dto::UserRef>> {
 /// Adds a user to a group.
 #[utoipa::path(put, path = "/api/v1/groups/{id}/members/{user}", operation_id = "add_member", tag = "groups",
     params(("id" = String, Path, description = "Id or slug of the group"),
-           ("user" = String, Path, description = "Id, username or external id of the user")),
+           ("user" = String, Path, description = "The user's id; for those who may read users also his username or \
+                                                  external id")),
     responses((status = 204, description = "He is in it")))]
 pub(crate) async fn add_member(ask: Ask, body: NoBody) -> Answered<()> {
     let group = named(&ask, "core.group.manage")?.id;
-    // Whether the name is there is told by the command, which first asks whether the caller may add anybody.
-    let user = ask.app.control.resolve_user(&ask.policy, ask.named("user")).unwrap_or(UserId::from_u128(0));
+    // Whether he is there is told by the command, which first asks whether the caller may add anybody.
+    let user = member(&ask)?.unwrap_or(NOBODY);
     let receipt = ask.submit(AddMember { group, user }, body.hash).await?;
     Ok(Answer::done(receipt.last))
 }
@@ -112,21 +114,38 @@ pub(crate) async fn add_member(ask: Ask, body: NoBody) -> Answered<()> {
 /// Takes a user out of a group; anyone may leave one that carries no deny.
 #[utoipa::path(delete, path = "/api/v1/groups/{id}/members/{user}", operation_id = "remove_member", tag = "groups",
     params(("id" = String, Path, description = "Id or slug of the group"),
-           ("user" = String, Path, description = "Id, username or external id of the user")),
+           ("user" = String, Path, description = "The user's id; for those who may read users also his username or \
+                                                  external id")),
     responses((status = 204, description = "He is not in it")))]
 pub(crate) async fn remove_member(ask: Ask, body: NoBody) -> Answered<()> {
-    let control = &ask.app.control;
-    let group = control.resolve_group(&ask.policy, ask.named("id"));
-    let user = control.resolve_user(&ask.policy, ask.named("user"));
-    let is_his = |group, user| ask.policy.is_member(group, user) && user == ask.user;
-    let leaves = matches!((group, user), (Some(group), Some(user)) if is_his(group, user));
+    let group = ask.app.control.resolve_group(&ask.policy, ask.named("id"));
+    let himself = ask.user_named(ask.named("user")) == Some(ask.user);
+    let leaves = himself && group.is_some_and(|group| ask.policy.is_member(group, ask.user));
     if !leaves {
         // Without the key all groups and users are alike, there or not.
         ask.require("core.group.manage", Scope::Global)?;
     }
-    let (Some(group), Some(user)) = (group, user) else { return Err(Problem::not_found()) };
+    let group = group.ok_or_else(Problem::not_found)?;
+    let user = member(&ask)?.unwrap_or(NOBODY);
     let receipt = ask.submit(RemoveMember { group, user }, body.hash).await?;
     Ok(Answer::done(receipt.last))
+}
+
+/// A user who does not exist.
+const NOBODY: UserId = UserId::from_u128(0);
+
+/// Whom the path names, if he is there. Who may not read users names others by id alone: by names he would find out
+/// who is a user and who is not.
+///
+/// # Errors
+/// 403, alike for every name that is no id and not his own.
+fn member(ask: &Ask) -> Result<Option<UserId>, Problem> {
+    let text = ask.named("user");
+    let found = ask.user_named(text);
+    if found == Some(ask.user) || is_id(text) || ask.may_core("core.user.read", Scope::Global) {
+        return Ok(found);
+    }
+    Err(Problem::forbidden("core.user.read").about("to name a user other than by id").of("user"))
 }
 
 /// The group of the path, for which a key is needed: 403 for all groups alike without it, then 404.

@@ -6,10 +6,11 @@ use crate::{
     body::{Body, NoBody},
     dto,
     problem::Problem,
-    read::Names,
+    read::{self, Names},
 };
-use charter_control::{Acceptance, Invited, RequestMeta, SecretText};
+use charter_control::{Acceptance, Invited, LetterState, RequestMeta, SecretText};
 use charter_events::{Hash, Profile, Scope, UserId};
+use charter_policy::UserStatus;
 
 /// Invites a person. The account waits until the link is taken; grants may wait on it. The link is sent to the address
 /// given; without one, or where the server sends no mail, it is in the answer, once.
@@ -29,6 +30,31 @@ pub(crate) async fn invite(ask: Ask, body: Body<dto::InvitationCreate>) -> Answe
     let invited = ask.app.control.invite(ask.caller.clone(), profile, ask.meta(hash).await?).await?;
     let location = format!("/api/v1/users/{}", invited.user);
     Ok(Answer::created(invited.receipt.last, location, shown(&ask, invited).await?))
+}
+
+/// The accounts that wait for their people, in the order they came, with how the letter to each stands.
+#[utoipa::path(get, path = "/api/v1/invitations", operation_id = "list_invitations", tag = "users",
+    responses((status = 200, description = "One page", body = dto::List<dto::WaitingInvitation>)))]
+pub(crate) async fn list(ask: Ask) -> Answered<dto::List<dto::WaitingInvitation>> {
+    ask.require("core.user.read", Scope::Global)?;
+    let page = ask.page()?;
+    let waiting = ask.policy.users_after(page.after()).filter(|user| user.status == UserStatus::Invited);
+    let (views, next) = page.take(waiting, |user| user.position);
+    let names = Names::of(&ask, views.iter().map(|view| view.id)).await;
+    let mut items = Vec::with_capacity(views.len());
+    for view in views {
+        let link = ask.app.control.waiting_invitation(view.id).await?;
+        items.push(dto::WaitingInvitation {
+            user: names.user(view.id),
+            expires_at: link.and_then(|link| link.expires_at),
+            letter: link.and_then(|link| link.letter).map(|letter| match letter {
+                LetterState::Sent => dto::LetterState::Sent,
+                LetterState::Waiting => dto::LetterState::Waiting,
+                LetterState::Failed => dto::LetterState::Failed,
+            }),
+        });
+    }
+    Ok(Answer::ok(ask.policy.version(), dto::List { items, next }))
 }
 
 /// Sends the link of an invitation anew. The one before works no longer.
@@ -113,13 +139,8 @@ fn named(ask: &Ask, key: &str) -> Result<UserId, Problem> {
 async fn shown(ask: &Ask, invited: Invited) -> Result<dto::Invitation, Problem> {
     let Invited { user, expires_at, link, receipt } = invited;
     let after = ask.after(receipt.last).await?;
-    let user = if after.may_core_now("core.user.read") {
-        Names::of(&after, [user]).await.user(user)
-    } else {
-        dto::UserRef { id: user, username: None, display_name: None }
-    };
     Ok(dto::Invitation {
-        user,
+        user: read::user_ref(&after, user).await,
         expires_at,
         delivery: if link.is_some() { dto::Delivery::Shown } else { dto::Delivery::Mailed },
         secret: link.as_ref().map(|link| dto::Secret::new(link.secret.expose())),

@@ -9,7 +9,7 @@ use crate::{
     read::Names,
 };
 use charter_control::{Credential, SecretText};
-use charter_events::{Scope, SessionId};
+use charter_events::{Pattern, Scope, SessionId};
 use charter_policy::{AccessControl, EffectiveState};
 
 /// Who is calling, what he may do platform-wide, and until when that can be relied on.
@@ -18,10 +18,11 @@ use charter_policy::{AccessControl, EffectiveState};
 pub(crate) async fn me(ask: Ask) -> Answered<dto::Me> {
     let names = Names::of(&ask, [ask.user]).await;
     let entries = ask.policy.at(ask.now).effective(&ask.caller, Scope::Global)?;
+    let whole = ask.caller.ceiling().is_none_or(|mask| mask.contains(&Pattern::all()));
     let me = dto::Me {
         user: names.user(ask.user),
         email: names.profile(ask.user).and_then(|profile| profile.email.clone()),
-        administrator: ask.policy.is_administrator(ask.user, ask.now),
+        administrator: whole && ask.policy.is_administrator(ask.user, ask.now),
         permissions: entries
             .iter()
             .filter(|entry| entry.state == EffectiveState::Allowed)

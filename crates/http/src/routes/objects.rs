@@ -12,7 +12,7 @@ use charter_commands::{
     Command, CreateObject, DeleteObject, MoveObject, RenameObject, SetInheritance, TransferObject,
 };
 use charter_control::Receipt;
-use charter_events::{Hash, ObjectId, UserId};
+use charter_events::{Hash, ObjectId, Scope, UserId};
 
 /// The objects the caller may read, in the order they came: of a type, in a folder, of an owner; searched or sorted
 /// when that is asked for.
@@ -55,6 +55,9 @@ pub(crate) async fn create(ask: Ask, body: Body<dto::ObjectCreate>) -> Answered<
     responses((status = 200, description = "The object, with what the caller may do on it", body = dto::ObjectRow)))]
 pub(crate) async fn get(ask: Ask) -> Answered<dto::ObjectRow> {
     let view = ask.path_object(&Needs::Nothing)?;
+    // Who may only ask about others there knows that it is there, and is told which key shows it.
+    let of = ask.policy.object_type(view.object_type.as_str()).ok_or_else(Problem::not_found)?;
+    ask.require(of.definition.read.as_str(), Scope::Object(view.id))?;
     let names = Names::of(&ask, view.owner).await;
     Ok(Answer::ok(ask.policy.version(), read::object(&ask, &view, &names)).etag(view.changed_at))
 }

@@ -13,7 +13,7 @@ use charter_events::{ObjectType, Scope};
 /// The most questions of a batch.
 const BATCH_CHECKS_MAX: usize = 1_000;
 
-/// May this user do this here? Anyone may ask about himself.
+/// May this user do this here? Anyone may ask about himself, and is told what he may with the token he asks with.
 #[utoipa::path(post, path = "/api/v1/check", operation_id = "check", tag = "questions",
     request_body = dto::CheckRequest,
     responses((status = 200, description = "The answer, allow or deny", body = dto::Decision)))]
@@ -59,7 +59,10 @@ pub(crate) async fn explain(ask: Ask, body: Body<dto::CheckRequest>) -> Answered
     let (who, scope, made) =
         read::ask_one(&ask, user, &question.permission, object, ("permission", "object"))?;
     let decision = read::decision(&ask, &made);
-    let seen: Vec<_> = made
+    let without = read::without_token(&ask, &made, &question.permission, scope);
+    let seen: Vec<_> = without
+        .as_ref()
+        .unwrap_or(&made)
         .grants
         .iter()
         .filter_map(|id| ask.policy.grant(*id))
@@ -71,11 +74,12 @@ pub(crate) async fn explain(ask: Ask, body: Body<dto::CheckRequest>) -> Answered
         Scope::Global => None,
         Scope::Object(id) => ask.policy.object(id).map(|view| read::object_ref(&view)),
     };
-    let ceiling = ask.caller.ceiling().filter(|_| who.himself);
-    let token_reaches = ceiling.map(|masks| masks.iter().any(|mask| mask.matches(&question.permission)));
+    let narrowed = ask.caller.ceiling().is_some() && who.himself;
+    let token_reaches = narrowed.then(|| ask.caller.reaches(&question.permission));
+    let without_token = without.as_ref().map(|without| read::decision(&ask, without));
     let mut summary = read::summary(&decision);
-    if token_reaches == Some(false) {
-        summary.push_str("; but the token this is asked with does not reach it");
+    if let Some(without) = &without_token {
+        summary.push_str(&format!("; without the token: {}", read::summary(without)));
     }
     let explanation = dto::Explanation {
         user: known.map(|id| names.user(id)),
@@ -83,6 +87,7 @@ pub(crate) async fn explain(ask: Ask, body: Body<dto::CheckRequest>) -> Answered
         object,
         summary,
         token_reaches,
+        without_token,
         decision,
         grants: read::grants(&ask, &seen).await,
     };
@@ -138,7 +143,7 @@ pub(crate) async fn allowed_objects(
     Ok(Answer::ok(ask.policy.version(), answer))
 }
 
-/// Who may do this here, and through what?
+/// Who may do this here, and through what? This is about users, not about the token it is asked with.
 #[utoipa::path(post, path = "/api/v1/who-can", operation_id = "who_can", tag = "questions",
     request_body = dto::WhoCanRequest,
     responses((status = 200, description = "One page", body = dto::WhoCanAnswer)))]
@@ -155,7 +160,11 @@ pub(crate) async fn who_can(ask: Ask, body: Body<dto::WhoCanRequest>) -> Answere
     let found = ask.policy.who_can(&question.permission, scope, ask.now, page.page());
     let names = Names::of(&ask, found.users.iter().map(|holder| holder.user)).await;
     let answer = dto::WhoCanAnswer {
-        users: found.users.iter().map(|holder| read::holder(&ask, holder, &names)).collect(),
+        users: found
+            .users
+            .iter()
+            .map(|holder| read::holder(&ask, &question.permission, holder, &names))
+            .collect(),
         next: found.next.map(|last| page.next(last)),
         policy_version: ask.policy.version(),
     };

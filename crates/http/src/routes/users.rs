@@ -9,7 +9,7 @@ use crate::{
     read::{self, Names},
 };
 use charter_commands::{CancelDeletion, Command, ReactivateUser, ScheduleDeletion, SuspendUser};
-use charter_control::{NewUser, ProfilePatch, SecretText};
+use charter_control::{NewUser, ProfilePatch, SecretText, SentReset};
 use charter_events::{Hash, Offset, Profile, Scope, UserId, UserKind};
 
 /// How long a deletion can be called off when the request names no moment, in microseconds: 30 days.
@@ -160,6 +160,28 @@ pub(crate) async fn unlink(ask: Ask, body: NoBody) -> Answered<()> {
     let (caller, meta) = (ask.caller.clone(), ask.meta(body.hash).await?);
     let receipt = ask.app.control.set_identity(caller, id, None, meta).await?;
     Ok(Answer::done(receipt.last))
+}
+
+/// Makes a link with which a user chooses another password, or his first one. It is sent to the address on record;
+/// without one, or where the server sends no mail, it is in the answer, once. His sessions end, and links that were sent
+/// before. Administrators have none: 409 `invalid_state`.
+#[utoipa::path(post, path = "/api/v1/users/{id}/reset-link", operation_id = "send_reset_link", tag = "users",
+    params(("id" = String, Path, description = "Id, username or external id")),
+    responses((status = 200, description = "On its way, or to be handed over", body = dto::ResetLink)))]
+pub(crate) async fn reset_link(ask: Ask, body: NoBody) -> Answered<dto::ResetLink> {
+    let id = named(&ask, "core.user.edit")?;
+    let meta = ask.meta(body.hash).await?;
+    let SentReset { user, expires_at, link, receipt } =
+        ask.app.control.send_reset_link(ask.caller.clone(), id, meta).await?;
+    let after = ask.after(receipt.last).await?;
+    let shown = dto::ResetLink {
+        user: read::user_ref(&after, user).await,
+        expires_at,
+        delivery: if link.is_some() { dto::Delivery::Shown } else { dto::Delivery::Mailed },
+        secret: link.as_ref().map(|link| dto::Secret::new(link.secret.expose())),
+        link: link.and_then(|link| link.url).map(|url| dto::Secret::new(url.expose())),
+    };
+    Ok(Answer::ok(receipt.last, shown))
 }
 
 /// The user of the path, for whom a key is needed: 403 for all users alike without it, then 404.

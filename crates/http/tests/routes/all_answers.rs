@@ -148,6 +148,7 @@ fn body(row: &Row, n: usize) -> Option<Value> {
     Some(match route {
         ("GET" | "DELETE", _) => return None,
         (_, "/users/{id}/suspend" | "/users/{id}/reactivate" | "/users/{id}/restore") => return None,
+        (_, "/users/{id}/reset-link") => return None,
         ("PUT", "/groups/{id}/members/{user}") => return None,
         (_, "/projections/{name}/switch" | "/projections/{name}/rollback" | "/backups") => return None,
         (_, "/operations/{id}/cancel" | "/operations/{id}/resume") => return None,

@@ -210,6 +210,50 @@ async fn global_collections_refuse_alike_what_is_there_and_what_is_not() {
 }
 
 #[tokio::test]
+async fn who_may_not_read_users_finds_no_names_by_filling_and_emptying_groups() {
+    let api = Api::new().await;
+    let manager = api.user("manager").await;
+    let new = json!({"username": "alice", "external_id": "staff-7"});
+    let alice = api.admin("POST", "/users", new).await.ok(201).body["id"].as_str().unwrap().to_owned();
+    api.user_without_token("bob").await;
+    for slug in ["ops", "held"] {
+        api.admin("POST", "/groups", json!({"slug": slug})).await.ok(201);
+    }
+    api.give("group:held", &["core.role.read"], "global").await;
+    api.give("user:manager", &["core.group.manage"], "global").await;
+    api.admin("PUT", "/groups/ops/members/bob", Value::Null).await.ok(204);
+    let nobody = "00000000-0000-7000-8000-000000000000";
+    let asked = async |method: &str, group: &str, user: &str| {
+        api.by(&manager, method, &format!("/groups/{group}/members/{user}"), Value::Null).await
+    };
+    let head = api.head();
+    for method in ["PUT", "DELETE"] {
+        for group in ["ops", "held"] {
+            // By name: whose it is, nobody's, and one who is in the group already.
+            let ghost = asked(method, group, "ghost").await.refused(403, "forbidden");
+            assert_eq!(ghost.body["missing"], json!(["core.user.read"]));
+            assert_eq!(ghost.body["field"], "user");
+            for name in ["alice", "staff-7", "bob"] {
+                alike(&asked(method, group, name).await, &ghost, name);
+            }
+        }
+    }
+    // By id, where one may not add anybody, and where one takes out who is not in.
+    alike(&asked("PUT", "held", &alice).await, &asked("PUT", "held", nobody).await, "held");
+    let there = asked("DELETE", "ops", &alice).await.ok(204);
+    alike(&there, &asked("DELETE", "ops", nobody).await, "not in it");
+    api.unchanged_since(head);
+    // Whose id one was given, and oneself, one may name.
+    asked("PUT", "ops", &alice).await.ok(204);
+    asked("PUT", "ops", "manager").await.ok(204);
+    asked("DELETE", "ops", "manager").await.ok(204);
+    api.give("user:manager", &["core.user.read"], "global").await;
+    asked("DELETE", "ops", "alice").await.ok(204);
+    asked("PUT", "ops", "ghost").await.refused(404, "not_found");
+    asked("DELETE", "ops", "ghost").await.refused(404, "not_found");
+}
+
+#[tokio::test]
 async fn a_grant_one_may_not_see_looks_like_none() {
     let api = Api::furnished().await;
     let carol = api.user("carol").await;

@@ -94,6 +94,33 @@ async fn entries_are_narrowed_and_newest_come_first() {
 }
 
 #[tokio::test]
+async fn what_the_system_did_because_somebody_asked_is_found_by_who_asked() {
+    let api = Api::furnished().await;
+    let olga = api.user("olga").await;
+    api.give("user:olga", &["core.projection.read", "core.projection.rebuild"], "global").await;
+    let begun =
+        api.by(&olga, "POST", "/projections/directory/rebuild", json!({"switch": true})).await.ok(202);
+    let at = format!("/operations/{}", begun.body["id"].as_str().unwrap());
+    for _ in 0..5_000 {
+        let state = api.by(&olga, "GET", &at, Value::Null).await.ok(200).body["state"].clone();
+        if state != "running" {
+            assert_eq!(state, "done");
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    let found = read(&api, "?actor=olga&type=operations").await;
+    assert_eq!(types(&found), ["operations.projection_rebuilt"]);
+    let entry = &found["items"][0];
+    assert_eq!(
+        (&entry["actor"]["kind"], &entry["new"]["asked_by"]["username"]),
+        (&json!("system"), &json!("olga"))
+    );
+    assert_eq!(types(&read(&api, "?actor=system&type=operations").await), ["operations.projection_rebuilt"]);
+    assert_eq!(types(&read(&api, "?actor=ada&type=operations").await), Vec::<&str>::new());
+}
+
+#[tokio::test]
 async fn pages_follow_each_other_while_more_happens() {
     let api = Api::furnished().await;
     let before = api.head().get();

@@ -11,15 +11,15 @@ use std::collections::BTreeSet;
 
 const WORLDS: u64 = 24;
 const GRANTS: usize = 14;
-const USERS: [&str; 4] = ["u0", "u1", "u2", "u3"];
+pub(crate) const USERS: [&str; 4] = ["u0", "u1", "u2", "u3"];
 /// Keys, and what a gateway calls them on a `doc`: two names, one, none.
-const KEYS: [(&str, &[&str]); 4] = [
+pub(crate) const KEYS: [(&str, &[&str]); 4] = [
     ("lib.doc.read", &["GET", "view"]),
     ("lib.doc.edit", &["can_edit"]),
     ("lib.doc.share", &[]),
     ("core.grant.read", &[]),
 ];
-const OBJECTS: [(&str, &str); 7] = [
+pub(crate) const OBJECTS: [(&str, &str); 7] = [
     ("folder", "top"),
     ("folder", "inner"),
     ("folder", "apart"),
@@ -30,14 +30,14 @@ const OBJECTS: [(&str, &str); 7] = [
 ];
 
 /// One random world: a tree, two groups, grants of every kind, some of them of the right to ask.
-struct World {
-    api: Api,
+pub(crate) struct World {
+    pub(crate) api: Api,
     /// Who asks: an administrator, one who may ask everywhere, and one who may here and there.
     callers: Vec<String>,
 }
 
 impl World {
-    async fn of(seed: u64) -> Self {
+    pub(crate) async fn of(seed: u64) -> Self {
         let api = Api::new().await;
         api.admin("PUT", "/catalog/lib", catalog()).await.ok(200);
         for (kind, name) in OBJECTS {

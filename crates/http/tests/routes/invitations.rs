@@ -168,3 +168,114 @@ async fn who_may_invite_and_not_read_users_is_shown_the_account_alone() {
     assert!(!told.text.contains("chi_"), "{}", told.text);
     api.unchanged_since(head);
 }
+
+#[tokio::test]
+async fn an_administrator_has_a_link_for_another_password_sent_or_hands_it_over() {
+    let (api, post) = mailing().await;
+    let new = json!({"username": "alice", "email": "alice@example.org", "password": PASSWORD});
+    api.admin("POST", "/users", new).await.ok(201);
+    api.user_without_token("bob").await;
+    let sign_in = |name: &str, password: &str| {
+        api.call("POST", "/session").json(&json!({"username": name, "password": password})).send()
+    };
+    let session = sign_in("alice", PASSWORD).await.ok(201).body["secret"].as_str().unwrap().to_owned();
+
+    let sent = api.admin("POST", "/users/alice/reset-link", Value::Null).await.ok(200);
+    assert_eq!(sent.body["delivery"], "mailed");
+    assert!(sent.body.get("secret").is_none() && sent.body.get("link").is_none(), "{}", sent.text);
+    let secret = post.secret(0).await;
+    assert!(!sent.text.contains(&secret));
+    api.by(&session, "GET", "/user/me", Value::Null).await.refused(401, "invalid_token");
+    let reset = json!({"secret": secret, "password": "another good one"});
+    api.call("POST", "/password/reset").json(&reset).send().await.ok(204);
+    sign_in("alice", "another good one").await.ok(201);
+    api.call("POST", "/password/reset").json(&reset).send().await.refused(401, "invalid_link");
+
+    // Who has no address is handed it, and it gives a first password too.
+    let keyed = || api.call("POST", "/users/bob/reset-link").by(&api.admin).header("idempotency-key", "one");
+    let shown = keyed().send().await.ok(200);
+    assert_eq!((&shown.body["delivery"], &shown.body["user"]["username"]), (&json!("shown"), &json!("bob")));
+    let secret = shown.body["secret"].as_str().unwrap();
+    assert_eq!(shown.body["link"], format!("https://charter.example/reset-password#{secret}"));
+    keyed().send().await.refused(409, "secret_shown_once");
+    let reset = json!({"secret": secret, "password": PASSWORD});
+    api.call("POST", "/password/reset").json(&reset).send().await.ok(204);
+    sign_in("bob", PASSWORD).await.ok(201);
+    assert_eq!(post.0.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_link_for_another_password_is_shown_to_who_could_set_it_and_to_nobody_for_an_administrator() {
+    let (api, post) = mailing().await;
+    let desk = api.user("desk").await;
+    api.give("user:desk", &["core.user.edit"], "global").await;
+    let mailed = json!({"username": "alice", "email": "alice@example.org"});
+    for new in [mailed, json!({"username": "bob"}), json!({"username": "robot", "kind": "service"})] {
+        api.admin("POST", "/users", new).await.ok(201);
+    }
+    let link = async |secret: &str, of: &str| {
+        api.by(secret, "POST", &format!("/users/{of}/reset-link"), Value::Null).await
+    };
+    let made = link(&desk, "bob").await.ok(200);
+    assert_eq!(made.body["user"].as_object().unwrap().keys().collect::<Vec<_>>(), ["id"]);
+    for user in ["alice", "bob"] {
+        api.give(&format!("user:{user}"), &["core.role.read"], "global").await;
+    }
+    let head = api.head();
+    let refused = link(&desk, "bob").await.refused(403, "not_held");
+    assert_eq!(refused.body["missing"], json!(["core.role.read"]));
+    link(&desk, "ada").await.refused(403, "not_held");
+    link(&api.admin, "ada").await.refused(409, "invalid_state");
+    link(&api.admin, "robot").await.refused(422, "invalid_credential");
+    link(&desk, "ghost").await.refused(404, "not_found");
+    api.unchanged_since(head);
+    link(&api.user("nobody").await, "bob").await.refused(403, "forbidden");
+    // What goes to the address on record the desk never sees.
+    link(&desk, "alice").await.ok(200);
+    let secret = post.secret(0).await;
+
+    // Who becomes an administrator meanwhile has none that works.
+    let everything = json!({"subject": "user:alice", "role": "administrator", "scope": "global"});
+    api.admin("POST", "/grants", everything).await.ok(201);
+    let reset = json!({"secret": secret, "password": "another good one"});
+    api.call("POST", "/password/reset").json(&reset).send().await.refused(401, "invalid_link");
+    let preview = json!({"method": "POST", "path": "/api/v1/users/bob/reset-link", "body": null});
+    let head = api.head();
+    let told = api.admin("POST", "/commands/preview", preview).await;
+    assert!(!told.text.contains("chr_"), "{}", told.text);
+    api.unchanged_since(head);
+}
+
+#[tokio::test]
+async fn who_waits_is_listed_with_how_the_letter_to_him_stands() {
+    let (api, post) = mailing().await;
+    let mailed = json!({"username": "alice", "email": "alice@example.org"});
+    api.admin("POST", "/invitations", mailed).await.ok(201);
+    post.secret(0).await;
+    let shown = api.admin("POST", "/invitations", json!({"username": "bob"})).await.ok(201);
+    api.user_without_token("carol").await;
+    let mut listed = api.admin("GET", "/invitations", Value::Null).await.ok(200);
+    for _ in 0..2_000 {
+        if listed.body["items"][0]["letter"] != "waiting" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        listed = api.admin("GET", "/invitations", Value::Null).await.ok(200);
+    }
+    let rows = listed.body["items"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{}", listed.text);
+    assert_eq!((&rows[0]["user"]["username"], &rows[0]["letter"]), (&json!("alice"), &json!("sent")));
+    assert_eq!((&rows[1]["user"]["username"], rows[1].get("letter")), (&json!("bob"), None));
+    assert_eq!(rows[1]["expires_at"], shown.body["expires_at"]);
+    assert!(!listed.text.contains("chi_"), "{}", listed.text);
+    let first = api.admin("GET", "/invitations?limit=1", Value::Null).await.ok(200);
+    let next = format!("/invitations?limit=1&cursor={}", first.body["next"].as_str().unwrap());
+    let second = api.admin("GET", &next, Value::Null).await.ok(200);
+    assert_eq!((&second.body["items"][0], second.body.get("next")), (&rows[1], None));
+    let accept = json!({"secret": shown.body["secret"], "password": PASSWORD});
+    api.call("POST", "/invitations/accept").json(&accept).send().await.ok(201);
+    assert_eq!(
+        api.admin("GET", "/invitations", Value::Null).await.ok(200).body["items"].as_array().unwrap().len(),
+        1
+    );
+}

@@ -167,9 +167,10 @@ impl Api {
 
     /// A request to a path below `/api/v1`, or to another root.
     pub(crate) fn call(&self, method: &str, path: &str) -> Call<'_> {
-        let rooted = ["/api", "/access", "/.well-known", "/scim", "/healthz", "/readyz", "/metrics"]
-            .iter()
-            .any(|root| path.starts_with(root));
+        let roots =
+            ["/api", "/access", "/.well-known", "/scim", "/healthz", "/readyz", "/metrics", "/assets"];
+        let pages = ["/invitation", "/reset-password"];
+        let rooted = roots.iter().any(|root| path.starts_with(root)) || pages.contains(&path);
         let path = if rooted { path.to_owned() } else { format!("/api/v1{path}") };
         Call { api: self, method: method.to_owned(), path, headers: Vec::new(), body: Vec::new() }
     }

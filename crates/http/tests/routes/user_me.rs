@@ -102,8 +102,8 @@ async fn a_token_is_shown_once_works_under_its_ceiling_and_stops_when_revoked() 
     assert_eq!(reply.body["missing"], json!(["core.group.create"]));
     let me = api.by(secret, "GET", "/user/me", Value::Null).await.ok(200);
     assert_eq!(
-        (&me.body["permissions"], &me.body["mask"]),
-        (&json!(["core.user.read"]), &json!(["core.user.read"]))
+        (&me.body["permissions"], &me.body["mask"], &me.body["administrator"]),
+        (&json!(["core.user.read"]), &json!(["core.user.read"]), &json!(false))
     );
     let listed = api.admin("GET", "/user/me/tokens", Value::Null).await.ok(200);
     assert_eq!(listed.texts("items", "name"), ["backup job"]);
@@ -122,12 +122,17 @@ async fn whoever_asks_why_is_told_when_his_token_is_what_keeps_him_out() {
     let why = |key: &str| json!({"permission": key});
     let told = api.by(&narrow, "POST", "/explain", why("core.group.create")).await.ok(200);
     assert_eq!(
-        (&told.body["decision"]["allowed"], &told.body["token_reaches"]),
-        (&json!(true), &json!(false))
+        (&told.body["decision"]["allowed"], &told.body["decision"]["because"], &told.body["token_reaches"]),
+        (&json!(false), &json!("token_too_narrow"), &json!(false))
     );
-    assert!(told.body["summary"].as_str().unwrap().contains("token"), "{}", told.text);
+    let without = &told.body["without_token"];
+    assert_eq!((&without["allowed"], &without["because"]), (&json!(true), &json!("administrator")));
+    assert_eq!(told.ids("grants").len(), 1, "the grants behind that: {}", told.text);
+    let summary = "denied: the token this is asked with does not reach it; \
+                   without the token: allowed: a wildcard of a global role matches (1 grant)";
+    assert_eq!(told.body["summary"], summary);
     let told = api.by(&narrow, "POST", "/explain", why("core.user.read")).await.ok(200);
-    assert_eq!(told.body["token_reaches"], true);
+    assert_eq!((&told.body["token_reaches"], told.body.get("without_token")), (&json!(true), None));
     let told = api.admin("POST", "/explain", why("core.user.read")).await.ok(200);
     assert!(told.body.get("token_reaches").is_none() && !told.text.contains("token"), "{}", told.text);
 }

@@ -4,7 +4,7 @@ use crate::{
     rows::{Row, Value},
     words::{self, folded},
 };
-use charter_events::{GrantId, GroupId, Namespace, ObjectId, RoleId, Scope, StoredEvent, UserId};
+use charter_events::{Actor, GrantId, GroupId, Namespace, ObjectId, RoleId, Scope, StoredEvent, UserId};
 use charter_policy::Policy;
 use serde_json::{Map, Value as Json};
 
@@ -15,6 +15,7 @@ pub(super) const SEARCH_BYTES_MAX: usize = 8 * 1024;
 
 pub(super) struct Entry<'a> {
     pub(super) before: &'a Policy,
+    asked_by: Option<UserId>,
     user: Option<UserId>,
     group: Option<GroupId>,
     role: Option<RoleId>,
@@ -31,6 +32,7 @@ impl<'a> Entry<'a> {
     pub(super) fn new(before: &'a Policy) -> Self {
         Self {
             before,
+            asked_by: None,
             user: None,
             group: None,
             role: None,
@@ -42,6 +44,11 @@ impl<'a> Entry<'a> {
             new: Map::new(),
             words: Vec::new(),
         }
+    }
+
+    /// The system did it because this user had asked for it.
+    pub(super) fn asked_by(self, user: Option<UserId>) -> Self {
+        Self { asked_by: user, ..self.maybe_is("asked_by", user.map(|user| user.to_string())) }
     }
 
     /// It is about this user.
@@ -174,6 +181,7 @@ impl<'a> Entry<'a> {
         ];
         row.extend(words::actor(&command.actor));
         row.extend([
+            id(self.asked_by.or_else(|| user_of(&command.actor)).map(UserId::as_uuid)),
             Value::text(words::via(command.via)),
             Value::maybe(command.request_id.as_ref(), Value::text),
             Value::maybe(command.reason.as_ref(), Value::text),
@@ -194,10 +202,8 @@ impl<'a> Entry<'a> {
     fn search(&self, stored: &StoredEvent) -> Value {
         let mut text = stored.type_name.clone();
         let module = match &stored.command.actor {
-            charter_events::Actor::Module(module) => Some(module.as_str()),
-            charter_events::Actor::User(_)
-            | charter_events::Actor::Service(_)
-            | charter_events::Actor::System => None,
+            Actor::Module(module) => Some(module.as_str()),
+            Actor::User(_) | Actor::Service(_) | Actor::System => None,
         };
         let reason = stored.command.reason.as_deref().map(folded);
         let first = reason.as_deref().into_iter().chain(module);
@@ -208,6 +214,14 @@ impl<'a> Entry<'a> {
         let end = text.floor_char_boundary(SEARCH_BYTES_MAX);
         text.truncate(end);
         Value::text(text)
+    }
+}
+
+/// Who did something, when it is a user.
+const fn user_of(actor: &Actor) -> Option<UserId> {
+    match actor {
+        Actor::User(user) | Actor::Service(user) => Some(*user),
+        Actor::Module(_) | Actor::System => None,
     }
 }
 

@@ -26,7 +26,7 @@ pub struct AuditHistory;
 pub static AUDIT_HISTORY: Spec = Spec {
     name: "audit_history",
     about: "What happened: who did what, on whom, where, when, how and why.",
-    version: 1,
+    version: 2,
     tables: tables::TABLES,
 };
 

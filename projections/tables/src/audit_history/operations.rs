@@ -11,7 +11,7 @@ impl Entry<'_> {
             .is("up_to", e.up_to.get())
             .is("digest", e.digest.to_string())
             .maybe_is("differed", e.differed.then_some(true))
-            .maybe_is("asked_by", e.asked_by.map(|user| user.to_string()))
+            .asked_by(e.asked_by)
     }
 
     pub(super) fn projection_skipped(self, e: &ProjectionSkipped) -> Self {
@@ -19,7 +19,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn backup_taken(self, e: &BackupTaken) -> Self {
-        self.backup(e.head, e.hash, e.digest).maybe_is("asked_by", e.asked_by.map(|user| user.to_string()))
+        self.backup(e.head, e.hash, e.digest).asked_by(e.asked_by)
     }
 
     pub(super) fn backup_restored(self, e: &BackupRestored) -> Self {

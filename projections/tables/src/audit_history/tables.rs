@@ -18,6 +18,11 @@ pub(super) const TABLES: &[TableSpec] = &[TableSpec {
         Column::new("actor_kind", Text, "Who did it: `user`, `service`, `module` or `system`."),
         Column::maybe("actor_id", Uuid, "The user who did it."),
         Column::maybe("actor_module", Text, "The module that did it."),
+        Column::maybe(
+            "asked_by_id",
+            Uuid,
+            "The user who did it, or who asked for what the system did later: a rebuild, a backup.",
+        ),
         Column::new("via", Text, "The way it came in: `api`, `cli`, `module`, `import` or `system`."),
         Column::maybe("request_id", Text, "The request it came with."),
         Column::maybe("reason", Text, "Why, in the words of who did it."),
@@ -44,7 +49,7 @@ pub(super) const TABLES: &[TableSpec] = &[TableSpec {
     indexes: &[
         &["recorded_at"],
         &["event_type", "event_offset"],
-        &["actor_id", "event_offset"],
+        &["asked_by_id", "event_offset"],
         &["user_id", "event_offset"],
         &["group_id", "event_offset"],
         &["role_id", "event_offset"],

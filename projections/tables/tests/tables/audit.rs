@@ -128,3 +128,18 @@ fn a_long_list_is_cut_and_counted() {
     let system = told(&entries[0]);
     assert_eq!((system["actor_kind"].as_str(), &system["actor_id"]), (Some("system"), &Json::Null));
 }
+
+#[test]
+fn an_entry_is_found_by_who_did_it_and_by_who_asked_for_what_the_system_did() {
+    let (anna, rebuilt) = (ids::user("anna").to_string(), entry("operations.projection_rebuilt"));
+    assert_eq!((&rebuilt["asked_by_id"], &rebuilt["new_value"]["asked_by"]), (&json!(anna), &json!(anna)));
+    let suspended = entry("user.suspended");
+    assert_eq!(suspended["asked_by_id"], suspended["actor_id"]);
+    // Nobody asked for it, or nobody is a user.
+    assert_eq!(
+        entry("operations.backup_taken").get("asked_by_id"),
+        entry("operations.backup_taken").get("actor_id")
+    );
+    let system = fold(&History::new().into_events(), 1).rows("audit_history", "audit_entries");
+    assert_eq!(told(&system[0]).get("asked_by_id"), None);
+}

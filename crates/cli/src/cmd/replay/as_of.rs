@@ -198,6 +198,7 @@ const fn because(why: Because) -> &'static str {
         Because::NotSet => "not_set",
         Because::InactiveSubject => "inactive_subject",
         Because::UnknownPermission => "unknown_permission",
+        Because::TokenTooNarrow => "token_too_narrow",
     }
 }
 

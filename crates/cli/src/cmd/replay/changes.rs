@@ -314,5 +314,6 @@ const fn because(why: charter_policy::Because) -> Because {
         charter_policy::Because::NotSet => Because::NotSet,
         charter_policy::Because::InactiveSubject => Because::InactiveSubject,
         charter_policy::Because::UnknownPermission => Because::UnknownPermission,
+        charter_policy::Because::TokenTooNarrow => Because::TokenTooNarrow,
     }
 }
