@@ -165,7 +165,7 @@ async fn serve(
         ..HttpConfig::default()
     });
     let router = charter_http::router(control.clone(), config);
-    let served = charter_http::serve_over(listener, tls, router, end).await;
+    let served = charter_http::serve_over(listener, args.listening.how(tls), router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.clone().shutdown().await;
     if let Some(publishing) = publishing {
