@@ -70,6 +70,11 @@ const FIGURES: &[(&str, Kind, &str)] = &[
     ("charter_store_unavailable_seconds", Gauge, "Since when the store is away"),
     ("charter_stream_forked", Gauge, "Whether the stream is not the log"),
     ("charter_tables_leads", Gauge, "Whether this server keeps the tables"),
+    (
+        "charter_trace_spans_total",
+        Counter,
+        "Spans of traces that were sent, or lost on the way to the collector",
+    ),
     ("charter_writer_batch_commands", Sizes, "Commands in one transaction"),
     ("charter_writer_queue_depth", Gauge, "Commands that wait"),
 ];
