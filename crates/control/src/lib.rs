@@ -77,3 +77,6 @@ pub use snapshots::CODE_VERSION;
 pub use tables::{AfterBuild, GenerationState, ProjectionError, ProjectionState, ProjectionStatus};
 pub use tree::{SignedCheckpoint, TreeError};
 pub use undo::{UndoError, UndoneCommand};
+
+/// The target of the spans that traces are made of. Logs have none of it, traces nothing else.
+pub const TRACES: &str = "charter::trace";

@@ -183,4 +183,37 @@ mod tests {
         let error = "\u{1b}[31m".repeat(100).parse::<Slug>().unwrap_err().to_string();
         assert!(!error.contains('\u{1b}') && error.len() < 900, "{error}");
     }
+
+    /// At each size from 1 on, twice as large as the one before, up to a mebibyte: whether a text of it is taken, and
+    /// how long what is said of it is.
+    fn at_each_size<T: std::str::FromStr<Err = InvalidName>>(unit: &str) -> Vec<(usize, Option<usize>)> {
+        let sizes = std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(21);
+        sizes
+            .map(|size| (size, unit.repeat(size).parse::<T>().err().map(|why| why.to_string().len())))
+            .collect()
+    }
+
+    #[test]
+    fn a_name_of_any_size_is_short_or_refused_in_few_words() {
+        for unit in ["a", "a.", "-", "\u{e9}", "\u{1b}", " "] {
+            let kinds = [
+                ("slug", at_each_size::<Slug>(unit)),
+                ("namespace", at_each_size::<Namespace>(unit)),
+                ("object type", at_each_size::<ObjectType>(unit)),
+                ("alias", at_each_size::<ActionAlias>(unit)),
+                ("external id", at_each_size::<ExternalId>(unit)),
+                ("display name", at_each_size::<DisplayName>(unit)),
+                ("key", at_each_size::<crate::PermissionKey>(unit)),
+                ("pattern", at_each_size::<crate::Pattern>(unit)),
+            ];
+            for (kind, found) in kinds {
+                for (size, refused) in found {
+                    match refused {
+                        None => assert!(size * unit.len() <= 1_024, "{kind} {unit:?} of {size}"),
+                        Some(said) => assert!(said < 1_200, "{kind} {unit:?} of {size}: {said}"),
+                    }
+                }
+            }
+        }
+    }
 }

@@ -119,4 +119,17 @@ mod tests {
             assert!(text.parse::<Timestamp>().is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn a_text_of_any_size_is_no_moment_and_refused_in_few_words() {
+        for unit in ["1", "2026-03-01T12:00:00Z", ".", "\u{e9}", " "] {
+            for beginning in ["", "2026-03-01T12:00:00.", "2026-03-01T12:00:00+"] {
+                for size in std::iter::successors(Some(16_usize), |size| Some(size * 2)).take(17) {
+                    let text = format!("{beginning}{}", unit.repeat(size));
+                    let said = text.parse::<Timestamp>().unwrap_err().to_string();
+                    assert!(said.len() < 256, "{said}");
+                }
+            }
+        }
+    }
 }

@@ -26,7 +26,7 @@ pub use access::{ACCESS_TABLE, Gate, Row, TypeKey};
 pub use ask::PAGE_ROWS_MAX;
 pub use authzen::{InvalidSubjectType, InvalidUrl, PublicUrl, SubjectType};
 pub use body::BODY_BYTES_MAX;
-pub use edge::{CONNECTIONS_MAX, Tls, TlsError, serve, serve_over};
+pub use edge::{CONNECTIONS_MAX, Listening, Tls, TlsError, serve, serve_over};
 pub use ipnet::IpNet;
 
 use axum::{Extension, Router, middleware::from_fn_with_state};
@@ -63,6 +63,8 @@ pub struct HttpConfig {
     pub trusted_proxies: Vec<IpNet>,
     /// How often each caller who is signed in may ask.
     pub caller_rate: Option<RateLimit>,
+    /// How often he may with one session or one API token of his.
+    pub credential_rate: Option<RateLimit>,
     /// How often those who are not may ask from one address, and credentials be refused there.
     pub address_rate: Option<RateLimit>,
 }
@@ -96,6 +98,7 @@ impl Default for HttpConfig {
             subject_types: Vec::new(),
             trusted_proxies: Vec::new(),
             caller_rate: None,
+            credential_rate: None,
             address_rate: None,
         }
     }
@@ -113,6 +116,7 @@ impl std::fmt::Debug for HttpConfig {
             .field("subject_types", &self.subject_types)
             .field("trusted_proxies", &self.trusted_proxies)
             .field("caller_rate", &self.caller_rate)
+            .field("credential_rate", &self.credential_rate)
             .field("address_rate", &self.address_rate)
             .finish_non_exhaustive()
     }

@@ -5,6 +5,7 @@ use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
     ask::IDEMPOTENCY_KEY_BYTES_MAX,
     dto::{EventReason, ProblemBody, ScimError},
+    edge::PROBES,
     scim,
 };
 use charter_events::envelope::REASON_BYTES_MAX;
@@ -14,7 +15,7 @@ use utoipa::{
     openapi::{
         ComponentsBuilder, ContentBuilder, Info, License, OpenApi as Document, OpenApiBuilder, Ref, RefOr,
         Required, Response, ResponseBuilder,
-        header::HeaderBuilder,
+        header::{Header, HeaderBuilder},
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         schema::{ObjectBuilder, Schema, SchemaType, Type},
         security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
@@ -47,21 +48,24 @@ pub(crate) fn head() -> Document {
     let about = "A browser's session, from a page of this installation alone; whatever changes something comes with the \
                  header `X-Charter-Request`. Without TLS the cookie is called `charter`.";
     let cookie = ApiKey::Cookie(ApiKeyValue::with_description("__Host-charter", about));
-    let problem = ResponseBuilder::new()
+    let mut problem = ResponseBuilder::new()
         .description("Why the request was not answered")
         .content(
             "application/problem+json",
             ContentBuilder::new().schema(Some(Ref::from_schema_name("ProblemBody"))).build(),
         )
         .build();
-    let scim_error = ResponseBuilder::new()
+    let mut scim_error = ResponseBuilder::new()
         .description("Why the request was not answered")
         .content(
             "application/scim+json",
             ContentBuilder::new().schema(Some(Ref::from_schema_name("ScimError"))).build(),
         )
         .build();
-    let components = ComponentsBuilder::new()
+    for answer in [&mut problem, &mut scim_error] {
+        refer(answer, &[VERSION, STALE, LEVEL, LEVEL_OF, WAIT]);
+    }
+    let mut components = ComponentsBuilder::new()
         .security_scheme(SCHEME, SecurityScheme::Http(bearer))
         .security_scheme(COOKIE, SecurityScheme::ApiKey(cookie))
         .schema(ProblemBody::name(), ProblemBody::schema())
@@ -70,6 +74,7 @@ pub(crate) fn head() -> Document {
         .schema(ScimError::name(), ScimError::schema())
         .response(SCIM_ERROR, scim_error)
         .build();
+    components.headers.extend(common_headers().map(|(name, header)| (name.to_owned(), header.into())));
     OpenApiBuilder::from(Nothing::openapi()).info(info).components(Some(components)).build()
 }
 
@@ -135,7 +140,11 @@ fn complete(operation: &mut Operation, row: &Row) {
     operation.description = Some(told.map_or(needs.clone(), |text| format!("{text}\n\n{needs}")));
     for answer in operation.responses.responses.values_mut() {
         if let RefOr::T(answer) = answer {
-            versioned(answer);
+            refer(answer, &[VERSION, STALE]);
+            // How it is doing a server tells however often it is asked.
+            if !PROBES.contains(&row.path) {
+                refer(answer, &[LEVEL, LEVEL_OF]);
+            }
             if row.query.contains(&"as_of") {
                 dated(answer);
             }
@@ -146,19 +155,41 @@ fn complete(operation: &mut Operation, row: &Row) {
     operation.responses.responses.insert("default".to_owned(), problem);
 }
 
-fn versioned(answer: &mut Response) {
-    let header = HeaderBuilder::new()
-        .description(Some("The policy version the answer was made at"))
-        .schema(Some(
-            ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).minimum(Some(0)).build(),
-        ))
-        .build();
-    answer.headers.insert("Policy-Version".to_owned(), header.into());
-    let stale = HeaderBuilder::new()
-        .description(Some("For how many seconds the server has not reached its store; absent when it has"))
-        .schema(Some(ObjectBuilder::new().schema_type(SchemaType::Type(Type::Integer)).build()))
-        .build();
-    answer.headers.insert("Policy-Stale".to_owned(), stale.into());
+/// The headers any answer may have, told once: how each is called, what it says, and its form.
+fn common_headers() -> [(&'static str, Header); 5] {
+    let header = |about: &str, schema: Schema| {
+        HeaderBuilder::new().description(Some(about)).schema(Some(schema)).build()
+    };
+    let level = "What is left in each bucket that the request was counted in: `\"<name>\";r=<requests>`; absent where \
+                 nothing is counted";
+    let policy = "Those buckets: `\"<name>\";q=<requests it holds>;w=<seconds until it is full again>`";
+    [
+        (VERSION, header("The policy version the answer was made at", number(0, None))),
+        (
+            STALE,
+            header(
+                "For how many seconds the server has not reached its store; absent when it has",
+                integer(),
+            ),
+        ),
+        (LEVEL, header(level, text())),
+        (LEVEL_OF, header(policy, text())),
+        (WAIT, header("After how many seconds to ask again: of 429, and of most 503", number(1, None))),
+    ]
+}
+
+const VERSION: &str = "Policy-Version";
+const STALE: &str = "Policy-Stale";
+const LEVEL: &str = "RateLimit";
+const LEVEL_OF: &str = "RateLimit-Policy";
+const WAIT: &str = "Retry-After";
+
+/// Names headers of an answer that are told once.
+fn refer(answer: &mut Response, names: &[&str]) {
+    for name in names {
+        let there = Ref::new(format!("#/components/headers/{name}"));
+        answer.headers.insert((*name).to_owned(), RefOr::Ref(there));
+    }
 }
 
 /// What an answer about the past says of it.

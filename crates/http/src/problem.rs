@@ -363,7 +363,7 @@ impl From<SignInError> for Problem {
 
 impl Problem {
     /// Somebody asks more often than he may.
-    pub(crate) fn asks_too_often(seconds: u64, left: Left) -> Self {
+    pub(crate) fn asks_too_often(seconds: u64, left: &Left) -> Self {
         let detail = "you ask too often; `Retry-After` says when there is room again";
         let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
         let mut headers = HeaderMap::new();

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use charter_control::{Config, Control};
-use charter_http::{HttpConfig, RateLimit, Tls, router, serve_over};
+use charter_http::{HttpConfig, Listening, RateLimit, Tls, router, serve_over};
 use charter_store::MemoryStore;
 use rustls::{
     ClientConfig, RootCertStore,
@@ -79,7 +79,8 @@ async fn server(tls: Option<Tls>, config: HttpConfig) -> Server {
     let (stop, stopped) = oneshot::channel::<()>();
     let served = tokio::spawn(async move {
         let stopped = async move { drop(stopped.await) };
-        serve_over(listener, tls, router(control, config), stopped).await.unwrap();
+        let how = Listening { tls, ..Listening::default() };
+        serve_over(listener, how, router(control, config), stopped).await.unwrap();
     });
     Server { at, stop: Some(stop), served }
 }

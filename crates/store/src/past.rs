@@ -173,3 +173,18 @@ pub async fn head_at(log: &dyn LogStore, at: Offset) -> Result<Option<Head>, Sto
     let event = page.into_iter().next().filter(|event| event.offset == at && event.ends_command());
     Ok(event.map(|event| Head { offset: at, hash: event.hash, recorded_at: event.recorded_at, ..head }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_any_size_is_an_offset_and_a_text_of_any_size_is_refused() {
+        for size in std::iter::successors(Some(32_usize), |size| Some(size * 2)).take(16) {
+            assert_eq!("9".repeat(size).parse(), Ok(AsOf::Offset(Offset::MAX)));
+            for unit in ["9.", "2026-03-01T12:00:00Z", "\u{661}"] {
+                assert_eq!(unit.repeat(size).parse::<AsOf>(), Err(InvalidAsOf), "{unit} {size} times");
+            }
+        }
+    }
+}

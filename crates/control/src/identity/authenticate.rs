@@ -2,7 +2,10 @@
 //! the policy at every request, so a revoked token or a suspended user stops with the next version.
 
 use super::{SECRET_BYTES, SESSION_PREFIX, TOKEN_PREFIX, hash_of};
-use crate::control::{Control, Inner};
+use crate::{
+    TRACES,
+    control::{Control, Inner},
+};
 use charter_events::{Offset, Pattern, SessionId, Timestamp, TokenId, UserId};
 use charter_policy::{Caller, Policy};
 use charter_store::{CredentialKind, CredentialRow, SecretHash, SecretWrite, causes};
@@ -13,6 +16,7 @@ use std::{
         atomic::{AtomicI64, Ordering},
     },
 };
+use tracing::Instrument;
 use uuid::Uuid;
 
 /// The length of 32 bytes in unpadded base64url.
@@ -144,7 +148,8 @@ impl Control {
         if self.inner.config.follow_every.is_some() && self.inner.contact.is_lost() {
             return Err(AuthError::Unavailable);
         }
-        match self.inner.store.credential(&SecretHash::new(*hash)).await {
+        let asking = tracing::info_span!(target: TRACES, "store.credential");
+        match self.inner.store.credential(&SecretHash::new(*hash)).instrument(asking).await {
             Ok(Some(row)) if row.kind == kind => {
                 let known = Known::new(row, policy.version());
                 identity.known.insert(*hash, known.clone());

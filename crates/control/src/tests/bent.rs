@@ -42,6 +42,8 @@ pub(super) struct Bent {
     table_faults: Arc<Mutex<HashMap<&'static str, TableFailure>>>,
     /// What is told once instead of the operations there are.
     operations_once: Arc<Mutex<Option<Vec<Operation>>>>,
+    /// How often a credential was looked up.
+    looked_up: Arc<AtomicUsize>,
 }
 
 /// How a call on tables fails.
@@ -63,6 +65,7 @@ impl Bent {
             pages: Arc::default(),
             table_faults: Arc::default(),
             operations_once: Arc::default(),
+            looked_up: Arc::default(),
         }
     }
 
@@ -103,6 +106,11 @@ impl Bent {
     /// After which offsets pages of events were asked for since this was asked last.
     pub(super) fn take_pages(&self) -> Vec<Offset> {
         std::mem::take(&mut *self.pages.lock().unwrap())
+    }
+
+    /// How often a credential was looked up since this was asked last.
+    pub(super) fn take_looked_up(&self) -> usize {
+        self.looked_up.swap(0, Ordering::SeqCst)
     }
 
     /// From now on it is another log.
@@ -192,6 +200,7 @@ impl SecretStore for Bent {
     }
 
     async fn credential(&self, hash: &SecretHash) -> Result<Option<CredentialRow>, StoreError> {
+        self.looked_up.fetch_add(1, Ordering::SeqCst);
         self.log().credential(hash).await
     }
 

@@ -1,7 +1,9 @@
 //! Sign-in, sessions and tokens.
 
 use super::{
-    house::{House, group, meta, request},
+    bent::Bent,
+    fleet::started,
+    house::{House, group, meta, quiet, request},
     identity::{PASSWORD, names, person, secret, set_up, signed_in},
 };
 use crate::{AuthError, Authenticated, IdentityError, NewToken, NewUser, Request, SecretText, SignInError};
@@ -35,6 +37,48 @@ async fn whatever_is_wrong_a_sign_in_does_the_same_work_and_gives_the_same_answe
         let error = house.control.sign_in(name, secret(password)).await.unwrap_err();
         assert_eq!(error, SignInError::Refused, "{name}");
         assert_eq!(house.control.inner.identity.passwords_worked() - before, 1, "{name}");
+    }
+}
+
+/// A secret with another letter at this place.
+fn bent_at(secret: &str, place: usize) -> String {
+    let mut letters: Vec<char> = secret.chars().collect();
+    letters[place] = if letters[place] == 'A' { 'B' } else { 'A' };
+    letters.into_iter().collect()
+}
+
+#[tokio::test]
+async fn wherever_a_secret_is_wrong_it_costs_the_same_look_ups_and_gets_the_same_answer() {
+    let (house, root) = set_up().await;
+    let (session, _) = signed_in(&house, "root").await;
+    let user = root.user().unwrap();
+    let new = NewToken { user, name: shown("ci"), expires_at: None, mask: None };
+    let token = house.control.issue_token(root, new, meta()).await.unwrap();
+    let bent = Bent::on(&house.store);
+    // Another server, which has seen none of them yet.
+    let other = started(bent.clone(), quiet(house.clock.clone())).await;
+    bent.take_looked_up();
+    for good in [session.expose(), token.secret.expose()] {
+        let (prefix, rest) = good.split_at(4);
+        let last = good.len() - 1;
+        let of_other_kind = if prefix == "chs_" { "cht_" } else { "chs_" };
+        let wrong = [
+            bent_at(good, 4),
+            bent_at(good, last / 2),
+            bent_at(good, last),
+            format!("{prefix}{}", "x".repeat(rest.len())),
+            format!("{of_other_kind}{rest}"),
+        ];
+        for secret in &wrong {
+            assert_eq!(other.authenticate(secret).await.unwrap_err(), AuthError::Unknown);
+            assert_eq!(bent.take_looked_up(), 1, "the first time");
+            assert_eq!(other.authenticate(secret).await.unwrap_err(), AuthError::Unknown);
+            assert_eq!(bent.take_looked_up(), 0, "it is known to be none");
+        }
+        assert!(other.authenticate(good).await.is_ok());
+        assert_eq!(bent.take_looked_up(), 1, "a good one costs the same");
+        assert!(other.authenticate(good).await.is_ok());
+        assert_eq!(bent.take_looked_up(), 0);
     }
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Job, decide_at};
 use crate::{
+    TRACES,
     control::Inner,
     error::CommandError,
     following::show_head,
@@ -25,6 +26,7 @@ use std::{
     sync::Arc,
 };
 use tokio::sync::oneshot;
+use tracing::Span;
 use uuid::Uuid;
 
 /// An undo that waited while more events than this were appended is refused (`stale`): it is told of them while the
@@ -42,6 +44,8 @@ pub(super) struct Stage {
     now: Timestamp,
     pub(super) batch: Batch,
     replies: Vec<(Reply, Result<Receipt, CommandError>)>,
+    /// Of the commands, until they are answered.
+    spans: Vec<Span>,
 }
 
 impl Stage {
@@ -54,7 +58,19 @@ impl Stage {
             now: inner.time().max(state.head.recorded_at),
             batch: Batch::default(),
             replies: Vec::new(),
+            spans: Vec::new(),
         }
+    }
+
+    /// The span of what is done for all commands together: it is part of the first one's, and the others lead to it.
+    pub(super) fn appending(&self) -> Span {
+        let Some((first, others)) = self.spans.split_first() else { return Span::none() };
+        let events = i64::try_from(self.batch.events.len()).unwrap_or(i64::MAX);
+        let span = tracing::info_span!(target: TRACES, parent: first, "append", charter.events = events);
+        for other in others {
+            span.follows_from(other);
+        }
+        span
     }
 
     pub(super) const fn head(&self) -> Head {
@@ -76,7 +92,7 @@ impl Stage {
         append: &mut dyn Append,
         job: Job,
     ) -> Result<(), StoreError> {
-        let Job { mut request, reply } = job;
+        let Job { mut request, reply, span } = job;
         let first_answer = match idempotency_key(&request) {
             None => None,
             Some(key) => match self.batch.answers.iter().find(|answer| answer.key == key) {
@@ -93,7 +109,7 @@ impl Stage {
         let result = match first_answer {
             Some(answer) => repeat(&request, &answer),
             None => match self.tell(append, &mut request).await {
-                Ok(()) => self.decide(inner, request),
+                Ok(()) => span.in_scope(|| self.decide(inner, request)),
                 Err(error) => {
                     self.replies.push((reply, Err(CommandError::Unavailable { reason: "" })));
                     return Err(error);
@@ -101,6 +117,7 @@ impl Stage {
             },
         };
         self.replies.push((reply, result));
+        self.spans.push(span);
         Ok(())
     }
 
@@ -123,6 +140,7 @@ impl Stage {
     }
 
     fn decide(&mut self, inner: &Inner, request: Request) -> Result<Receipt, CommandError> {
+        let _deciding = tracing::info_span!(target: TRACES, "decide").entered();
         let before = self.policy.clone();
         // A rule that panics is a mistake in the program; it must cost this command only, not the writer.
         let decided = catch_unwind(AssertUnwindSafe(|| {

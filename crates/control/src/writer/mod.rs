@@ -24,6 +24,7 @@ pub(crate) use follow::behind;
 pub(crate) use task::run;
 
 use crate::{
+    TRACES,
     control::Inner,
     error::CommandError,
     following::in_time,
@@ -37,6 +38,7 @@ use charter_events::{
 use charter_policy::Policy;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
+use tracing::Span;
 use uuid::Uuid;
 
 /// The longest idempotency key, in bytes.
@@ -46,6 +48,8 @@ const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 pub(crate) struct Job {
     request: Request,
     reply: oneshot::Sender<Result<Receipt, CommandError>>,
+    /// Of the command, from the queue to its answer.
+    span: Span,
 }
 
 /// What the writer is asked for.
@@ -88,14 +92,15 @@ pub(crate) async fn submit(inner: &Arc<Inner>, request: Request) -> Result<Recei
     }
     refuse_early(inner, &request).await?;
     let (reply, answer) = oneshot::channel();
-    inner.queue.0.try_send(Asked::Command(Box::new(Job { request, reply }))).map_err(
-        |error| match error {
+    let span = tracing::info_span!(target: TRACES, "command", charter.command = request.command.name());
+    inner.queue.0.try_send(Asked::Command(Box::new(Job { request, reply, span }))).map_err(|error| {
+        match error {
             mpsc::error::TrySendError::Full(_) => CommandError::QueueFull,
             mpsc::error::TrySendError::Closed(_) => {
                 CommandError::Unavailable { reason: "the server is shutting down" }
             }
-        },
-    )?;
+        }
+    })?;
     answer.await.unwrap_or(Err(CommandError::Unavailable { reason: "the writer has ended" }))
 }
 

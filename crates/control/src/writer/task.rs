@@ -6,6 +6,7 @@ use charter_events::Head;
 use charter_store::{Append, StoreError, causes};
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration, time::Instant};
 use tokio::{sync::oneshot, time::timeout};
+use tracing::Instrument;
 
 /// After this many events the transaction is committed, whatever still waits.
 const TRANSACTION_EVENTS_MAX: usize = 10_000;
@@ -277,11 +278,12 @@ async fn transaction(
     if stage.writes_nothing() {
         append.rollback().await?;
     } else {
-        append.write(&stage.batch).await?;
+        let span = stage.appending();
+        append.write(&stage.batch).instrument(span.clone()).await?;
         let staged = (stage.events() > 0).then(|| stage.head());
         #[cfg(any(test, feature = "failpoints"))]
         stage.err_as_seeded(inner);
-        commit(inner, append, staged).await?;
+        commit(inner, append, staged).instrument(span).await?;
         metrics::histogram!("charter_append_seconds").record(began.elapsed());
     }
     step!(inner, Publish);

@@ -107,4 +107,12 @@ mod tests {
             assert!(!is_user(&config, other), "{other}");
         }
     }
+
+    #[test]
+    fn a_type_of_subject_has_a_bound_at_every_size() {
+        for size in std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(21) {
+            let read = "x".repeat(size).parse::<SubjectType>();
+            assert_eq!(read.is_ok(), size <= SUBJECT_TYPE_BYTES_MAX, "{size}");
+        }
+    }
 }

@@ -97,6 +97,8 @@ impl<'de> DeserializeSeed<'de> for Unique<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        #[cfg(test)]
+        tests::worked();
         deserializer.deserialize_any(self)
     }
 }
@@ -223,6 +225,8 @@ impl<'de> Deserializer<'de> for Strict {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        #[cfg(test)]
+        tests::worked();
         match self.0 {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(value),
@@ -378,6 +382,64 @@ mod tests {
                 (422, code, field),
                 "{body}"
             );
+        }
+    }
+
+    /// Bodies of a shape, each twice as large as the one before, up to the largest that is read.
+    fn doubled(of: impl Fn(usize) -> String) -> Vec<String> {
+        let sizes = std::iter::successors(Some(1_usize), |size| Some(size * 2));
+        sizes.map(of).take_while(|body| body.len() <= crate::body::BODY_BYTES_MAX).collect()
+    }
+
+    thread_local! {
+        /// How many values were looked at, in either pass.
+        static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    pub(super) fn worked() {
+        WORK.set(WORK.get() + 1);
+    }
+
+    #[test]
+    fn each_value_of_a_body_is_looked_at_once_in_each_pass_whatever_its_shape_and_size() {
+        let list = |item: &'static str| move |size: usize| format!("[{}]", vec![item; size].join(","));
+        let members = |size: usize| {
+            let all: Vec<String> = (0..size).map(|number| format!("\"{number:x}\":0")).collect();
+            format!("{{{}}}", all.join(","))
+        };
+        // What a shape is made of, and how many values a body of a size has.
+        type Shape = (&'static str, Box<dyn Fn(usize) -> String>, fn(usize) -> usize);
+        let good: [Shape; 6] = [
+            ("numbers", Box::new(list("1")), |size| size + 1),
+            ("objects", Box::new(list("{\"a\":{\"b\":1}}")), |size| 3 * size + 1),
+            ("members", Box::new(members), |size| size + 1),
+            ("escapes", Box::new(|size| format!("\"{}\"", "\\u0041".repeat(size))), |_| 1),
+            ("one name", Box::new(|size| format!("{{\"{}\":0}}", "a".repeat(size))), |_| 2),
+            ("one number", Box::new(|size| format!("0.{}", "1".repeat(size))), |_| 1),
+        ];
+        for (name, of, values) in good {
+            for (power, body) in doubled(of).into_iter().enumerate() {
+                WORK.set(0);
+                parse::<Value>(body.as_bytes()).unwrap();
+                assert_eq!(WORK.get(), 2 * values(1 << power), "{name}: {} bytes", body.len());
+            }
+        }
+        let twice = move |size: usize| members(size).replace('}', ",\"0\":1}");
+        let broken = move |size: usize| list("1")(size).replace(']', "");
+        for body in doubled(twice).into_iter().chain(doubled(broken)) {
+            WORK.set(0);
+            assert!(parse::<Value>(body.as_bytes()).is_err());
+            assert!(WORK.get() <= body.len(), "what is given up is not looked at again");
+        }
+    }
+
+    #[test]
+    fn how_deep_a_body_nests_is_bounded_before_it_is_read_whole() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            for body in doubled(|size| format!("{}0{}", open.repeat(size), close.repeat(size))) {
+                let levels = body.matches(open).count();
+                assert_eq!(parse::<Value>(body.as_bytes()).is_ok(), levels <= DEPTH_LEVELS_MAX, "{levels}");
+            }
         }
     }
 }

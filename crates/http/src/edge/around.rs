@@ -4,7 +4,7 @@
 use super::{
     client::{Peer, client},
     gate::LoggedUser,
-    trace::trace_id,
+    trace,
 };
 use crate::{
     App,
@@ -25,6 +25,7 @@ use charter_events::envelope::REQUEST_ID_BYTES_MAX;
 use futures_util::FutureExt;
 use std::{net::IpAddr, panic::AssertUnwindSafe, time::Instant};
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 use uuid::Uuid;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -49,9 +50,10 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     if let Some(from) = from {
         request.extensions_mut().insert(ClientAddress(from));
     }
-    let line = Line::of(&request, from, id);
+    let span = trace::span(known(request.method()), route_of(&request), request.headers());
+    let line = Line::of(&request, from, trace::sent_id(&span), id);
     let of_scim = scim::is_path(request.uri().path());
-    let mut response = bounded(&app, request, next).await;
+    let mut response = bounded(&app, request, next).instrument(span.clone()).await;
     finish(&app, &mut response, echo);
     if of_scim {
         response = scim::told(response);
@@ -59,6 +61,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     if peer.is_some_and(|peer| peer.encrypted) {
         response.headers_mut().insert(header::STRICT_TRANSPORT_SECURITY, ONLY_ENCRYPTED);
     }
+    trace::answered(&span, &response);
     line.log(&response, began);
     response
 }
@@ -208,14 +211,14 @@ fn masked(route: &str, path: &str) -> String {
 const UUID_CHARS: usize = 36;
 
 impl Line {
-    fn of(request: &Request, from: Option<IpAddr>, id: HeaderValue) -> Self {
+    fn of(request: &Request, from: Option<IpAddr>, sent: Option<String>, id: HeaderValue) -> Self {
         let route = route_of(request);
         Self {
             method: known(request.method()),
             path: masked(route, request.uri().path()),
             route: route.to_owned(),
             from,
-            trace: trace_id(request.headers()),
+            trace: sent.or_else(|| trace::trace_id(request.headers())),
             id,
         }
     }

@@ -170,4 +170,16 @@ mod tests {
         assert!(Cursor::open(&format!("{text}A"), of("users", "", 1), &KEY).is_err());
         assert!(Cursor::open(&"A".repeat(100_000), of("users", "", 1), &KEY).is_err());
     }
+
+    #[test]
+    fn what_is_longer_than_any_cursor_is_not_even_decoded() {
+        for size in std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(21) {
+            // What the longest cursor there is, and one beyond it, have room for.
+            let key = "k".repeat(size);
+            let text = Cursor::after_key(Offset::ZERO, &key).seal(of("keys", "", 1), &KEY);
+            let opened = Cursor::open(&text, of("keys", "", 1), &KEY);
+            assert_eq!(opened.is_ok(), text.len() <= CURSOR_CHARS_MAX, "{size}");
+            assert!(Cursor::open(&"!".repeat(size), of("keys", "", 1), &KEY).is_err());
+        }
+    }
 }

@@ -28,7 +28,7 @@ use std::{net::IpAddr, sync::Arc};
 pub(crate) struct LoggedUser(pub(crate) UserId);
 
 /// What asks whether the server is there.
-const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+pub(crate) const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 /// The parameter that asks about the past.
 const AS_OF: &str = "as_of";
@@ -86,7 +86,7 @@ pub(crate) async fn gate(
         Arc::new(Asked { app, policy, past: None, now, row, params, segments, if_match, headers, preview });
     let Some(who) = who else {
         request.extensions_mut().insert(asked);
-        return Ok(told_what_is_left(next.run(request).await, left));
+        return Ok(told_what_is_left(next.run(request).await, &left));
     };
     let ask = Ask::new(asked, who);
     let user = LoggedUser(ask.user);
@@ -105,7 +105,7 @@ pub(crate) async fn gate(
         Err(problem) => problem.into_response(),
     };
     response.extensions_mut().insert(user);
-    Ok(told_what_is_left(response, left))
+    Ok(told_what_is_left(response, &left))
 }
 
 /// Who asks, where that matters, and how often he still may.
@@ -114,10 +114,10 @@ async fn known(
     row: &Row,
     (method, headers, from): (&Method, &HeaderMap, Option<IpAddr>),
     previews: bool,
-) -> Result<(Option<Authenticated>, Option<Left>), Problem> {
+) -> Result<(Option<Authenticated>, Left), Problem> {
     if row.gate == Gate::Public {
         // Probes are answered however often: a busy server is alive.
-        let left = if PROBES.contains(&row.path) { None } else { app.rates.stranger(from)? };
+        let left = if PROBES.contains(&row.path) { Left::default() } else { app.rates.stranger(from)? };
         return Ok((None, left));
     }
     let who = match authenticate(app, method, headers).await {
@@ -129,14 +129,12 @@ async fn known(
         Err(problem) => return Err(problem),
     };
     // What is previewed is one request with the preview.
-    let left = if previews { None } else { app.rates.caller(who.user)? };
+    let left = if previews { Left::default() } else { app.rates.caller(&who)? };
     Ok((Some(who), left))
 }
 
-fn told_what_is_left(mut response: Response, left: Option<Left>) -> Response {
-    if let Some(left) = left {
-        left.tell(response.headers_mut());
-    }
+fn told_what_is_left(mut response: Response, left: &Left) -> Response {
+    left.tell(response.headers_mut());
     response
 }
 

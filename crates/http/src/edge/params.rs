@@ -148,4 +148,21 @@ mod tests {
         assert_ne!(filter("a=1&b=2"), filter("a=2&b=1"));
         assert_ne!(filter("a=1%3B1%3Ab%3D1%3A2"), filter("a=1&b=2"));
     }
+
+    #[test]
+    fn a_query_of_any_size_is_read_or_given_up_at_a_bounded_number_of_parameters() {
+        let began = std::time::Instant::now();
+        for size in std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(17) {
+            let many: Vec<String> = (0..size).map(|number| format!("q{number}=x")).collect();
+            let names: Vec<String> = (0..size).map(|number| format!("q{number}")).collect();
+            let taken: Vec<&str> = names.iter().map(String::as_str).collect();
+            let read = Params::parse(Some(&many.join("&")), &taken);
+            assert_eq!(read.is_ok(), size <= PARAMETERS_MAX, "{size}");
+            for (unit, is_good) in [("a", true), ("+", true), ("%41", true), ("%C3", false), ("&", true)] {
+                let query = format!("q={}", unit.repeat(size));
+                assert_eq!(Params::parse(Some(&query), &["q"]).is_ok(), is_good, "{unit} {size} times");
+            }
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 }

@@ -1,8 +1,11 @@
-//! How often somebody may ask: a bucket for each caller who is signed in, and one for each address of those who are
-//! not, or whose credential is refused. Whoever has a good credential is never held up by his neighbours' bad ones.
+//! How often somebody may ask: a bucket for each caller who is signed in and a smaller one for each of his sessions and
+//! tokens, and one for each address of those who are not, or whose credential is refused. Whoever has a good credential
+//! is never held up by his neighbours' bad ones, and a program that asks without end leaves something to the others
+//! that act as the same user.
 
 use crate::{HttpConfig, RateLimit, problem::Problem};
 use axum::http::{HeaderMap, HeaderValue};
+use charter_control::{Authenticated, Credential};
 use charter_events::UserId;
 use governor::{
     Quota, RateLimiter,
@@ -10,7 +13,9 @@ use governor::{
     middleware::StateInformationMiddleware,
     state::keyed::HashMapStateStore,
 };
+use smallvec::{SmallVec, smallvec};
 use std::{
+    fmt::Write,
     hash::Hash,
     net::IpAddr,
     sync::atomic::{AtomicU32, Ordering},
@@ -26,6 +31,7 @@ type Buckets<K> = RateLimiter<K, HashMapStateStore<K>, DefaultClock, StateInform
 /// All buckets of a server.
 pub(crate) struct Rates {
     callers: Option<Kind<UserId>>,
+    credentials: Option<Kind<Credential>>,
     addresses: Option<Kind<IpAddr>>,
 }
 
@@ -36,18 +42,23 @@ struct Kind<K: Hash + Eq + Clone> {
     taken: AtomicU32,
 }
 
-/// What is left to somebody, as the headers of his answer tell it.
+/// What is left in one bucket.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Left {
+struct Level {
     name: &'static str,
     limit: RateLimit,
     remaining: u32,
 }
 
+/// What is left to somebody in each bucket his request was counted in, as the headers of his answer tell it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Left(SmallVec<[Level; 2]>);
+
 impl Rates {
     pub(crate) fn new(config: &HttpConfig) -> Self {
         Self {
             callers: config.caller_rate.map(|limit| Kind::new("caller", limit)),
+            credentials: config.credential_rate.map(|limit| Kind::new("credential", limit)),
             addresses: config.address_rate.map(|limit| Kind::new("address", limit)),
         }
     }
@@ -56,8 +67,20 @@ impl Rates {
     ///
     /// # Errors
     /// 429, when he asks too often.
-    pub(crate) fn caller(&self, user: UserId) -> Result<Option<Left>, Problem> {
-        self.callers.as_ref().map(|kind| kind.take(&user)).transpose()
+    pub(crate) fn caller(&self, who: &Authenticated) -> Result<Left, Problem> {
+        self.signed_in(who.user, who.credential)
+    }
+
+    /// What a credential asks too often is not taken from its user.
+    fn signed_in(&self, user: UserId, credential: Credential) -> Result<Left, Problem> {
+        let mut left = Left::default();
+        if let Some(kind) = &self.credentials {
+            left.0.push(kind.take(&credential)?);
+        }
+        if let Some(kind) = &self.callers {
+            left.0.push(kind.take(&user)?);
+        }
+        Ok(left)
     }
 
     /// Counts a request of somebody who is not, or whose credential was refused. Without an address (it came on no
@@ -65,14 +88,16 @@ impl Rates {
     ///
     /// # Errors
     /// 429, when too many come from there.
-    pub(crate) fn stranger(&self, from: Option<IpAddr>) -> Result<Option<Left>, Problem> {
-        let Some(from) = from else { return Ok(None) };
-        self.addresses.as_ref().map(|kind| kind.take(&network(from))).transpose()
+    pub(crate) fn stranger(&self, from: Option<IpAddr>) -> Result<Left, Problem> {
+        match (from, &self.addresses) {
+            (Some(from), Some(kind)) => Ok(Left(smallvec![kind.take(&network(from))?])),
+            _ => Ok(Left::default()),
+        }
     }
 }
 
 /// What counts as one address: of IPv6 everything one customer has.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) & !u128::from(u64::MAX)).into()),
@@ -85,35 +110,33 @@ impl<K: Hash + Eq + Clone> Kind<K> {
         Self { name, limit, buckets: RateLimiter::hashmap(quota).with_middleware(), taken: AtomicU32::new(0) }
     }
 
-    fn take(&self, key: &K) -> Result<Left, Problem> {
+    fn take(&self, key: &K) -> Result<Level, Problem> {
         // Looking through all of them is not done for each request of those who would have it done.
         let count = self.taken.fetch_add(1, Ordering::Relaxed);
         if count.is_multiple_of(LOOKED_THROUGH_EVERY) && self.buckets.len() >= BUCKETS_MAX {
             self.buckets.retain_recent();
         }
-        match self.buckets.check_key(key) {
-            Ok(state) => {
-                Ok(Left { name: self.name, limit: self.limit, remaining: state.remaining_burst_capacity() })
-            }
-            Err(until) => {
-                let wait = until.wait_time_from(DefaultClock::default().now());
-                let left = Left { name: self.name, limit: self.limit, remaining: 0 };
-                Err(Problem::asks_too_often(wait.as_secs() + 1, left))
-            }
-        }
+        let level = |remaining| Level { name: self.name, limit: self.limit, remaining };
+        self.buckets.check_key(key).map(|state| level(state.remaining_burst_capacity())).map_err(|until| {
+            let wait = until.wait_time_from(DefaultClock::default().now());
+            Problem::asks_too_often(wait.as_secs() + 1, &Left(smallvec![level(0)]))
+        })
     }
 }
 
 impl Left {
-    /// The headers of the IETF's draft: which bucket it is, how much it holds, and what is left in it.
-    pub(crate) fn tell(self, headers: &mut HeaderMap) {
-        let full_seconds = self.limit.burst.get().div_ceil(self.limit.per_second.get());
-        let texts = [
-            ("ratelimit-policy", format!("\"{}\";q={};w={full_seconds}", self.name, self.limit.burst)),
-            ("ratelimit", format!("\"{}\";r={}", self.name, self.remaining)),
-        ];
-        for (name, text) in texts {
-            if let Ok(value) = HeaderValue::from_str(&text) {
+    /// The headers of the IETF's draft: which buckets they are, how much each holds, and what is left in it.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        let (mut policies, mut levels) = (String::new(), String::new());
+        for Level { name, limit, remaining } in &self.0 {
+            let full_seconds = limit.burst.get().div_ceil(limit.per_second.get());
+            let comma = if policies.is_empty() { "" } else { ", " };
+            // Writing to a text can't fail.
+            let _ = write!(policies, "{comma}\"{name}\";q={};w={full_seconds}", limit.burst);
+            let _ = write!(levels, "{comma}\"{name}\";r={remaining}");
+        }
+        for (name, text) in [("ratelimit-policy", policies), ("ratelimit", levels)] {
+            if let (false, Ok(value)) = (text.is_empty(), HeaderValue::from_str(&text)) {
                 headers.insert(name, value);
             }
         }
@@ -133,15 +156,42 @@ mod tests {
         uuid::Uuid::from_u128(number).to_string().parse().unwrap()
     }
 
+    fn token(number: u128) -> Credential {
+        Credential::Token(uuid::Uuid::from_u128(number).to_string().parse().unwrap())
+    }
+
+    fn left(taken: Result<Left, Problem>) -> Vec<u32> {
+        taken.unwrap().0.iter().map(|level| level.remaining).collect()
+    }
+
     #[test]
     fn each_has_his_burst_and_nobody_pays_for_another() {
         let rates = rates(1, 3);
         for expected in [2, 1, 0] {
-            assert_eq!(rates.caller(user(1)).unwrap().unwrap().remaining, expected);
+            assert_eq!(left(rates.signed_in(user(1), token(1))), [expected]);
         }
-        let refused = rates.caller(user(1)).unwrap_err();
+        let refused = rates.signed_in(user(1), token(2)).unwrap_err();
         assert_eq!((refused.status().as_u16(), refused.code()), (429, "rate_limited"));
-        assert!(rates.caller(user(2)).is_ok());
+        assert!(rates.signed_in(user(2), token(3)).is_ok());
+    }
+
+    #[test]
+    fn a_token_that_asks_without_end_leaves_its_user_something() {
+        let rates = Rates::new(&HttpConfig {
+            caller_rate: RateLimit::new(1, 5),
+            credential_rate: RateLimit::new(1, 3),
+            ..HttpConfig::default()
+        });
+        for expected in [[2, 4], [1, 3], [0, 2]] {
+            assert_eq!(left(rates.signed_in(user(1), token(1))), expected);
+        }
+        for _ in 0..100 {
+            assert_eq!(rates.signed_in(user(1), token(1)).unwrap_err().code(), "rate_limited");
+        }
+        // What was refused cost the user nothing; what he has left is his other tokens' together.
+        assert_eq!(left(rates.signed_in(user(1), token(2))), [2, 1]);
+        assert_eq!(left(rates.signed_in(user(1), token(3))), [2, 0]);
+        assert!(rates.signed_in(user(1), token(2)).is_err());
     }
 
     #[test]
@@ -158,12 +208,14 @@ mod tests {
 
     #[test]
     fn without_a_limit_nothing_is_counted() {
-        let rates =
-            Rates::new(&HttpConfig { caller_rate: None, address_rate: None, ..HttpConfig::default() });
+        let rates = Rates::new(&HttpConfig::default());
         for _ in 0..10_000 {
-            assert!(rates.caller(user(1)).unwrap().is_none());
-            assert!(rates.stranger(Some(IpAddr::from([192, 0, 2, 1]))).unwrap().is_none());
+            assert!(left(rates.signed_in(user(1), token(1))).is_empty());
+            assert!(left(rates.stranger(Some(IpAddr::from([192, 0, 2, 1])))).is_empty());
         }
+        let mut headers = HeaderMap::new();
+        Left::default().tell(&mut headers);
+        assert!(headers.is_empty());
     }
 
     #[test]
@@ -180,10 +232,15 @@ mod tests {
     }
 
     #[test]
-    fn how_much_is_left_is_told() {
+    fn how_much_is_left_is_told_of_each_bucket() {
         let mut headers = HeaderMap::new();
-        rates(5, 10).caller(user(1)).unwrap().unwrap().tell(&mut headers);
-        assert_eq!(headers["ratelimit-policy"], "\"caller\";q=10;w=2");
-        assert_eq!(headers["ratelimit"], "\"caller\";r=9");
+        let both = Rates::new(&HttpConfig {
+            caller_rate: RateLimit::new(5, 10),
+            credential_rate: RateLimit::new(3, 6),
+            ..HttpConfig::default()
+        });
+        both.signed_in(user(1), token(1)).unwrap().tell(&mut headers);
+        assert_eq!(headers["ratelimit-policy"], "\"credential\";q=6;w=2, \"caller\";q=10;w=2");
+        assert_eq!(headers["ratelimit"], "\"credential\";r=5, \"caller\";r=9");
     }
 }

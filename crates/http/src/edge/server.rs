@@ -3,6 +3,7 @@
 
 use super::{
     client::{Introduced, Peer},
+    crowd::Crowd,
     opening::Opening,
     stalling::Stalling,
     stopping::Stopping,
@@ -17,7 +18,8 @@ use hyper_util::{
     },
     service::TowerToHyperService,
 };
-use std::{future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use ipnet::IpNet;
+use std::{future::Future, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
@@ -41,6 +43,17 @@ const DRAIN_SECONDS_MAX: u64 = 30;
 /// How long to wait after the system refused to accept a connection, in milliseconds.
 const ACCEPT_PAUSE_MILLISECONDS: u64 = 100;
 
+/// How a server is reached.
+#[derive(Debug, Clone, Default)]
+pub struct Listening {
+    /// The certificate, when TLS is spoken.
+    pub tls: Option<Tls>,
+    /// The most connections of one address, or of one /64 of IPv6; what comes beyond it is closed at once.
+    pub connections_of_address_max: Option<NonZeroUsize>,
+    /// The proxies whose connections are not counted: many come through them.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
 /// Serves until `shutdown` resolves, then ends the answers that go on for ever and lets the others end.
 ///
 /// # Errors
@@ -50,31 +63,36 @@ pub async fn serve(
     router: Router,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
-    serve_over(listener, None, router, shutdown).await
+    serve_over(listener, Listening::default(), router, shutdown).await
 }
 
-/// The same over TLS, when there is a certificate.
+/// The same, reached as is said.
 ///
 /// # Errors
 /// As [`serve`].
 pub async fn serve_over(
     listener: TcpListener,
-    tls: Option<Tls>,
+    how: Listening,
     router: Router,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
-    serve_within(listener, tls, router, Duration::from_secs(HEAD_SECONDS_MAX), shutdown).await
+    serve_within(listener, how, router, Duration::from_secs(HEAD_SECONDS_MAX), shutdown).await
 }
 
 /// The same with a bound of its own on how long a connection may leave open which protocol it speaks.
 async fn serve_within(
     listener: TcpListener,
-    tls: Option<Tls>,
+    how: Listening,
     router: Router,
     opening_max: Duration,
     shutdown: impl Future<Output = ()> + Send,
 ) -> std::io::Result<()> {
+    let Listening { tls, connections_of_address_max, trusted_proxies } = how;
     let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let crowd = Crowd::new(connections_of_address_max, trusted_proxies);
+    let refused = metrics::counter!("charter_http_connections_refused_total");
+    // Shown from the start on.
+    refused.increment(0);
     let graceful = GracefulShutdown::new();
     let (stopping, told) = watch::channel(false);
     let router = router.layer(Extension(Stopping::told_by(told)));
@@ -93,6 +111,11 @@ async fn serve_within(
                 continue;
             }
         };
+        let Some(counted) = crowd.admit(address.ip()) else {
+            refused.increment(1);
+            tracing::debug!(address = %address.ip(), "an address has as many connections as it may");
+            continue;
+        };
         let stream = Stalling::new(stream, Duration::from_secs(STALL_SECONDS_MAX));
         let peer = Peer { address, encrypted: tls.is_some() };
         let (talk, watcher, tls) = (talk.clone(), graceful.watcher(), tls.clone());
@@ -105,7 +128,7 @@ async fn serve_within(
                     Err(_) => tracing::debug!("a connection took too long to come to TLS"),
                 },
             }
-            drop(permit);
+            drop((counted, permit));
         });
     }
     drop(listener);
@@ -181,7 +204,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let router = Router::new().route("/", get(|| async { "fine" }));
-        tokio::spawn(serve_within(listener, None, router, OPENING_MAX, std::future::pending()));
+        tokio::spawn(serve_within(
+            listener,
+            Listening::default(),
+            router,
+            OPENING_MAX,
+            std::future::pending(),
+        ));
         at
     }
 

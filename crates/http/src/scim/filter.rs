@@ -409,3 +409,83 @@ impl<'a> Parser<'a> {
         Ok(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// How many comparisons a filter makes of one value, and how deep it nests.
+    fn measured(filter: &Filter) -> (usize, usize) {
+        match filter {
+            Filter::And(one, other) | Filter::Or(one, other) => {
+                let (one, other) = (measured(one), measured(other));
+                (one.0 + other.0, one.1.max(other.1) + 1)
+            }
+            Filter::Not(of) | Filter::Has(_, of) => (measured(of).0, measured(of).1 + 1),
+            Filter::Present(_) | Filter::Compare(..) => (1, 1),
+        }
+    }
+
+    /// What a filter of a size is read as; at 1, 2, 4 … up to beyond what fits.
+    fn at_each_size(of: impl Fn(usize) -> String) -> Vec<(usize, Option<(usize, usize)>)> {
+        let sizes = std::iter::successors(Some(1_usize), |size| Some(size * 2));
+        sizes
+            .take_while(|size| *size <= 2 * FILTER_BYTES_MAX)
+            .map(|size| (size, Filter::parse(Kind::User, &of(size)).ok().as_ref().map(measured)))
+            .collect()
+    }
+
+    #[test]
+    fn what_a_filter_is_read_as_is_bounded_at_every_size() {
+        let joined = |word: &'static str| move |size: usize| vec!["id pr"; size].join(&format!(" {word} "));
+        let shapes: [(&str, Box<dyn Fn(usize) -> String>); 5] = [
+            ("or", Box::new(joined("or"))),
+            ("and", Box::new(joined("and"))),
+            ("not", Box::new(|size| format!("{}id pr{}", "not (".repeat(size), ")".repeat(size)))),
+            ("nested", Box::new(|size| format!("{}id pr{}", "(".repeat(size), ")".repeat(size)))),
+            ("branching", Box::new(|size| format!("{}id pr{}", "(id pr or ".repeat(size), ")".repeat(size)))),
+        ];
+        for (name, of) in shapes {
+            let found = at_each_size(of);
+            assert!(found[0].1.is_some() && found.last().unwrap().1.is_none(), "{name}");
+            for (size, measured) in found {
+                let Some((terms, depth)) = measured else { continue };
+                assert!(terms <= TERMS_MAX && depth <= TERMS_MAX + DEPTH_LEVELS_MAX, "{name} of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_that_never_becomes_a_filter_is_given_up_at_every_size() {
+        let began = Instant::now();
+        for beginning in
+            ["", "id eq \"", "id eq ", "emails[", "emails[emails[", "not (", "id pr ", "id pr and "]
+        {
+            for unit in
+                ["a", "(", ")", "[", "\"", "\\", "\\\"", " ", ".", ":", "and ", "not ", "not(", "\u{e9}"]
+            {
+                let found = at_each_size(|size| format!("{beginning}{}", unit.repeat(size)));
+                assert_eq!(found.last().unwrap().1, None, "{beginning}{unit}");
+            }
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn the_path_of_a_patch_has_the_same_bounds() {
+        let began = Instant::now();
+        for unit in ["a", "emails[", "emails[type eq ", ".", "]", "\"", "("] {
+            for size in std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(14) {
+                let path = format!("emails[{}", unit.repeat(size));
+                let read = Parser::of_path(Kind::User, &path).and_then(|mut parser| {
+                    parser.word();
+                    parser.takes('[');
+                    parser.bracketed("emails")
+                });
+                assert!(read.is_err(), "{unit} {size} times");
+            }
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+}

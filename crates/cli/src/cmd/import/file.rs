@@ -200,4 +200,30 @@ mod tests {
             assert!(read(text, Form::Json).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn a_file_of_any_size_is_read_line_by_line_or_given_up() {
+        let began = std::time::Instant::now();
+        for size in std::iter::successors(Some(1_usize), |size| Some(size * 2)).take(13) {
+            let names: Vec<String> = (0..size).map(|number| format!("user{number}")).collect();
+            let csv = format!("username\n{}\n", names.join("\n"));
+            assert_eq!(read(&csv, Form::Csv).unwrap().len(), size);
+            let objects: Vec<String> =
+                names.iter().map(|name| format!("{{\"username\":\"{name}\"}}")).collect();
+            assert_eq!(read(&format!("[{}]", objects.join(",")), Form::Json).unwrap().len(), size);
+            // The same line again and again: each but the first names the one before it.
+            let same = format!("username\n{}", "bob\n".repeat(size));
+            assert_eq!(faults(&same, Form::Csv).len(), size - 1);
+            // One cell, as long as everything.
+            let cell = read(&format!("username,email\n\"{}\",\n", "\"\"".repeat(size)), Form::Csv).unwrap();
+            assert_eq!(cell.len(), 1);
+            assert!(cell[0].read.is_err(), "{size} quotes are no username");
+            assert!(
+                read(&format!("username\n\"{}", "a\n".repeat(size)), Form::Csv)
+                    .is_ok_and(|all| all.len() == 1)
+            );
+            assert!(read(&"username,".repeat(size + 1), Form::Csv).is_err());
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 }

@@ -7,10 +7,11 @@ use crate::{
     exit::{Doing, Failure, Outcome},
     settings::exposed,
 };
-use charter_http::{HttpConfig, IpNet, RateLimit, Tls};
+use charter_http::{HttpConfig, IpNet, Listening, RateLimit, Tls};
 use std::{
     fs::File,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -40,10 +41,19 @@ pub(super) struct ListeningArgs {
     /// `Forwarded`), for the access log and the bounds on how often somebody may ask
     #[arg(long, env = "CHARTER_TRUSTED_PROXY", value_name = "NETWORK", value_delimiter = ',')]
     trusted_proxy: Vec<IpNet>,
+    /// How many connections one address, or one /64 of IPv6, may have open; more are closed at once. Trusted proxies
+    /// are not counted; 0: no bound
+    #[arg(long, env = "CHARTER_ADDRESS_CONNECTIONS", value_name = "COUNT", default_value_t = 256)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    address_connections: u32,
     /// How many requests a second each caller who is signed in may make, twice as many at once; 0: no bound
     #[arg(long, env = "CHARTER_CALLER_RATE", value_name = "COUNT", default_value_t = 2_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     caller_rate: u32,
+    /// How many of them with one session or one API token, twice as many at once; 0: as many as he may
+    #[arg(long, env = "CHARTER_CREDENTIAL_RATE", value_name = "COUNT", default_value_t = 1_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    credential_rate: u32,
     /// How many requests a second those who are not signed in may make from one address (and how many credentials may
     /// be refused there), ten times as many at once; 0: no bound
     #[arg(long, env = "CHARTER_ADDRESS_RATE", value_name = "COUNT", default_value_t = 50)]
@@ -96,11 +106,22 @@ impl ListeningArgs {
 
     /// What of it the API goes by.
     pub(super) fn http(&self, config: HttpConfig) -> HttpConfig {
+        let signed_in = |rate: u32| RateLimit::new(rate, rate.saturating_mul(BURST_SECONDS));
         HttpConfig {
             trusted_proxies: self.trusted_proxy.clone(),
-            caller_rate: RateLimit::new(self.caller_rate, self.caller_rate.saturating_mul(BURST_SECONDS)),
+            caller_rate: signed_in(self.caller_rate),
+            credential_rate: signed_in(self.credential_rate),
             address_rate: RateLimit::new(self.address_rate, self.address_rate.saturating_mul(10)),
             ..config
+        }
+    }
+
+    /// What of it the listener goes by.
+    pub(super) fn how(&self, tls: Option<Tls>) -> Listening {
+        Listening {
+            tls,
+            connections_of_address_max: NonZeroUsize::new(self.address_connections as usize),
+            trusted_proxies: self.trusted_proxy.clone(),
         }
     }
 

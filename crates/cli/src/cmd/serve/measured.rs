@@ -35,6 +35,7 @@ const FIGURES: &[(&str, Kind, &str)] = &[
     ("charter_erasures_overdue", Gauge, "Accounts whose time has come and that were not erased"),
     ("charter_follow_lag_events", Gauge, "How many events of the log this server has yet to see"),
     ("charter_housekeeping_leads", Gauge, "Whether this server records expiries and erases"),
+    ("charter_http_connections_refused_total", Counter, "Connections beyond what one address may have"),
     ("charter_http_event_streams", Gauge, "Streams of events that are open"),
     ("charter_http_request_seconds", Times, "How long an answer takes"),
     ("charter_http_requests_total", Counter, "Requests that were answered"),
@@ -69,6 +70,11 @@ const FIGURES: &[(&str, Kind, &str)] = &[
     ("charter_store_unavailable_seconds", Gauge, "Since when the store is away"),
     ("charter_stream_forked", Gauge, "Whether the stream is not the log"),
     ("charter_tables_leads", Gauge, "Whether this server keeps the tables"),
+    (
+        "charter_trace_spans_total",
+        Counter,
+        "Spans of traces that were sent, or lost on the way to the collector",
+    ),
     ("charter_writer_batch_commands", Sizes, "Commands in one transaction"),
     ("charter_writer_queue_depth", Gauge, "Commands that wait"),
 ];

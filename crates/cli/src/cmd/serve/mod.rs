@@ -7,6 +7,7 @@ mod logs;
 mod mail;
 mod measured;
 mod stream;
+mod traces;
 
 use super::{
     backup::{FolderArgs, Kept},
@@ -38,6 +39,7 @@ use std::{
 };
 use stream::{Connected, Publishing};
 use tokio::net::TcpListener;
+use traces::{Traces, TracesArgs};
 
 /// The port of a server unless told otherwise.
 const PORT: u16 = 7400;
@@ -65,6 +67,9 @@ pub(crate) struct Args {
     /// Where to listen, and whom to trust there
     #[command(flatten)]
     listening: ListeningArgs,
+    /// Where traces go
+    #[command(flatten)]
+    traces: TracesArgs,
     /// What users are called besides `user` by those who ask in the words of AuthZEN, such as identity; can be
     /// repeated
     #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
@@ -99,6 +104,7 @@ impl Args {
             ("tls_certificate", self.listening.tls().map(drop)),
             ("trusted_proxy", self.listening.refuse_trust_in_all()),
             ("smtp_url", self.mail.check()),
+            ("otlp_endpoint", self.traces.address().map(drop)),
             ("log", logs::filter(&self.log).map(drop)),
         ];
         checks.into_iter().filter_map(|(key, checked)| Some((key, checked.err()?))).collect()
@@ -113,7 +119,8 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     args.mail.check()?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
-    start_logs(args.log_format, &args.log)?;
+    let traces = args.traces.begin()?;
+    start_logs(args.log_format, &args.log, traces.as_ref().map(Traces::tracer))?;
     if let Some(file) = place.beside() {
         app.out.warn(&format!(
             "`{}` is there and is not used: everything is in the database {place}.",
@@ -124,6 +131,9 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     let opened = place.open(Access::Server).await?;
     let done = serve(app, &args, &place, &opened, nats.as_ref(), tls).await;
     opened.close().await;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
     done
 }
 
@@ -143,6 +153,9 @@ async fn serve(
     })?;
     let address = listener.local_addr().doing("read the address")?;
     let measured = metrics()?;
+    if args.traces.address()?.is_some() {
+        traces::show_counters();
+    }
     let others = opened.store.live_servers(now()).await.map_err(|error| opening(&error))?;
     let started = Control::start(opened.store.clone(), config(app, args, place)?).await;
     let started = started.map_err(|error| not_started(&error))?;
@@ -169,7 +182,7 @@ async fn serve(
         ..HttpConfig::default()
     });
     let router = charter_http::router(control.clone(), config);
-    let served = charter_http::serve_over(listener, tls, router, end).await;
+    let served = charter_http::serve_over(listener, args.listening.how(tls), router, end).await;
     to_stderr("Ending: commands in flight are completed and a snapshot is written.");
     control.clone().shutdown().await;
     if let Some(publishing) = publishing {

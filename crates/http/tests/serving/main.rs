@@ -1,14 +1,17 @@
 //! The API over a real socket: both protocols, the bounds on what a client sends, and the end.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod crowded;
+mod flooded;
+
 use axum::{body::Body, http::Request};
 use charter_control::{Config, Control};
-use charter_http::{BODY_BYTES_MAX, HttpConfig, router, serve};
+use charter_http::{BODY_BYTES_MAX, HttpConfig, Listening, router, serve_over};
 use charter_store::MemoryStore;
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::oneshot,
     task::JoinHandle,
 };
@@ -51,12 +54,16 @@ async fn set_up() -> (Control, String) {
 }
 
 async fn serve_on(control: Control) -> Server {
+    serve_reached(control, Listening::default()).await
+}
+
+async fn serve_reached(control: Control, how: Listening) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let served = tokio::spawn(async move {
         let stopped = async move { drop(stopped.await) };
-        serve(listener, router(control, HttpConfig::default()), stopped).await.unwrap();
+        serve_over(listener, how, router(control, HttpConfig::default()), stopped).await.unwrap();
     });
     Server { at, stop: Some(stop), served }
 }
@@ -64,6 +71,13 @@ async fn serve_on(control: Control) -> Server {
 impl Server {
     async fn open(&self) -> TcpStream {
         TcpStream::connect(self.at).await.unwrap()
+    }
+
+    /// A connection from another address of this machine.
+    async fn open_from(&self, from: &str) -> TcpStream {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(format!("{from}:0").parse().unwrap()).unwrap();
+        socket.connect(self.at).await.unwrap()
     }
 
     /// What comes back until the server closes.
