@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+/// Letters, as they came.
 #[derive(Default)]
-struct Post(Mutex<Vec<Letter>>);
+pub(crate) struct Post(Mutex<Vec<Letter>>);
 
 #[async_trait]
 impl Mailer for Post {
@@ -31,6 +32,18 @@ impl Post {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         panic!("letter {number} does not come")
+    }
+
+    /// The secret of the link in the newest letter to an address, once one has come.
+    pub(crate) async fn secret_for(&self, address: &str) -> String {
+        let number = || self.0.lock().unwrap().iter().rposition(|letter| letter.to == address);
+        for _ in 0..2_000 {
+            if let Some(number) = number() {
+                return self.secret(number).await;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("no letter to {address} comes")
     }
 }
 
