@@ -14,6 +14,7 @@ mod all_ids;
 mod all_lists;
 mod all_logs;
 mod all_requests;
+mod all_strict;
 mod as_of;
 mod audit;
 mod authzen;
