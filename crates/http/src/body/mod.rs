@@ -124,16 +124,17 @@ async fn read(request: Request) -> Result<(Vec<u8>, Hash), Problem> {
     Ok((bytes, Hash::new(hash)))
 }
 
-/// The members of bodies that hold secrets. The hash of a request is stored, and a password could be guessed by it.
+/// The members of bodies that hold secrets, in any case: SCIM's names are. The hash of a request is stored, and a
+/// password could be guessed by it.
 const SECRET_MEMBERS: [&str; 5] = ["password", "current", "new", "code", "secret"];
 
 /// What a body is recognised by: its bytes, or, if it holds secrets, its members without what the secrets are.
 fn without_secrets(bytes: &[u8]) -> Cow<'_, [u8]> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(bytes) else { return bytes.into() };
     let mut found = false;
-    for name in SECRET_MEMBERS {
-        if let Some(secret) = members.get_mut(name) {
-            *secret = Value::String("secret".to_owned());
+    for (name, member) in &mut members {
+        if SECRET_MEMBERS.iter().any(|secret| secret.eq_ignore_ascii_case(name)) {
+            *member = Value::String("secret".to_owned());
             found = true;
         }
     }
@@ -179,7 +180,7 @@ mod tests {
         assert_ne!(without_secrets(a), without_secrets(c));
         assert_ne!(without_secrets(a), without_secrets(none));
         assert_eq!(&*without_secrets(none), none);
-        for member in SECRET_MEMBERS {
+        for member in SECRET_MEMBERS.into_iter().chain(["Password", "PASSWORD"]) {
             let body = format!("{{\"{member}\":\"first of many\"}}");
             assert!(
                 !String::from_utf8_lossy(&without_secrets(body.as_bytes())).contains("first"),

@@ -1,6 +1,7 @@
 //! Query parameters: decoded once, each at most once, only those the route's row in the access table names.
 
 use crate::problem::Problem;
+use charter_control::{INVITATION_PREFIX, RESET_PREFIX, SESSION_PREFIX, TOKEN_PREFIX};
 use percent_encoding::percent_decode_str;
 use std::{fmt::Display, str::FromStr};
 
@@ -8,6 +9,8 @@ use std::{fmt::Display, str::FromStr};
 const PARAMETERS_MAX: usize = 16;
 /// Names under which secrets would be sent in a query.
 const SECRET_NAMES: [&str; 6] = ["token", "access_token", "password", "secret", "api_key", "authorization"];
+/// What the values of secrets begin with.
+const SECRET_PREFIXES: [&str; 4] = [SESSION_PREFIX, TOKEN_PREFIX, INVITATION_PREFIX, RESET_PREFIX];
 
 /// A request's query parameters.
 #[derive(Debug, Clone, Default)]
@@ -96,9 +99,7 @@ impl Params {
 
 fn is_secret(name: &str, value: &str) -> bool {
     SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str())
-        || [charter_control::SESSION_PREFIX, charter_control::TOKEN_PREFIX]
-            .iter()
-            .any(|prefix| value.starts_with(prefix))
+        || SECRET_PREFIXES.iter().any(|prefix| value.starts_with(prefix))
 }
 
 fn decode(text: &str) -> Result<String, Problem> {
