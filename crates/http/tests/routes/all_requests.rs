@@ -35,12 +35,18 @@ pub(crate) const ADMIN: usize = 3;
 /// What the callers with an account that works are called.
 const NAMES: [&str; 8] = ["nobody", "nobody", "olga", "boss", "nobody", "nobody", "nobody", "nobody"];
 
-/// The host's clock, and what a test adds to it.
+/// The host's clock, and what a test adds to it. Whoever is startled finds it broken.
 #[derive(Default)]
 struct Ahead(AtomicI64);
 
+tokio::task_local! {
+    /// Set for the task of a request whose handler is to panic.
+    static STARTLED: ();
+}
+
 impl Clock for Ahead {
     fn now(&self) -> Timestamp {
+        assert!(STARTLED.try_with(|()| ()).is_err(), "the clock is broken");
         let host = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
         let micros = i64::try_from(host).unwrap() + self.0.load(Ordering::SeqCst);
         Timestamp::from_micros(micros).unwrap()
@@ -248,6 +254,11 @@ impl House {
             Some(body) => call.json(body),
             None => call,
         }
+    }
+
+    /// What a request comes to whose handler panics at its first look at the clock.
+    pub(crate) async fn startled<T>(&self, request: impl Future<Output = T>) -> T {
+        STARTLED.scope((), request).await
     }
 
     /// A new session of a user's and its id.

@@ -13,6 +13,7 @@ mod all_hiding;
 mod all_ids;
 mod all_lists;
 mod all_logs;
+mod all_panics;
 mod all_requests;
 mod all_strict;
 mod as_of;
