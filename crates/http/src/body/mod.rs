@@ -120,8 +120,13 @@ async fn read(request: Request) -> Result<(Vec<u8>, Hash), Problem> {
     }
     let bytes = collect(body, &parts.headers).await?;
     let target = parts.uri.path_and_query().map(|p| p.as_str()).unwrap_or_default();
-    let hash = digest(&[parts.method.as_str().as_bytes(), target.as_bytes(), &without_secrets(&bytes)]);
-    Ok((bytes, Hash::new(hash)))
+    let hash = hash(parts.method.as_str(), target, &bytes);
+    Ok((bytes, hash))
+}
+
+/// What a request is recognised by when it comes again.
+fn hash(method: &str, target: &str, body: &[u8]) -> Hash {
+    Hash::new(digest(&[method.as_bytes(), target.as_bytes(), &without_secrets(body)]))
 }
 
 /// The members of bodies that hold secrets, in any case: SCIM's names are. The hash of a request is stored, and a
@@ -186,6 +191,35 @@ mod tests {
                 !String::from_utf8_lossy(&without_secrets(body.as_bytes())).contains("first"),
                 "{member}"
             );
+        }
+    }
+
+    #[test]
+    fn no_two_requests_are_recognised_as_one_that_differ_in_more_than_a_secret() {
+        let bodies = [
+            "",
+            "{}",
+            "{\"a\":1}",
+            "{\"a\":1.0}",
+            "{\"a\": 1}",
+            "[\"secret\"]",
+            "{\"password\":\"secret\"}",
+            "{\"Password\":\"secret\"}",
+            "{\"password\":\"secret\",\"a\":\"secret\"}",
+            "{\"a\":{\"password\":\"x\"}}",
+            "{\"a\":{\"password\":\"y\"}}",
+            "/a{}",
+            "\0",
+            "a",
+        ];
+        let mut seen = std::collections::HashMap::new();
+        for method in ["", "P", "PO", "POST"] {
+            for target in ["", "/", "/a", "/a{}", "ST/", "OST", "\0"] {
+                for body in bodies {
+                    let known = seen.insert(hash(method, target, body.as_bytes()), (method, target, body));
+                    assert_eq!(known, None, "the same as {method} {target} {body}");
+                }
+            }
         }
     }
 }

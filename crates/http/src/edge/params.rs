@@ -166,4 +166,19 @@ mod tests {
         }
         assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
     }
+
+    #[test]
+    fn no_two_queries_give_a_filter_in_common() {
+        let values = ["", "a", "1:b=1:a;", ";", "1:a", "0:;1:b=0:", "\0", "b=a", "1:a;1:b=1:a"];
+        let mut seen = std::collections::HashMap::new();
+        for a in [None].into_iter().chain(values.map(Some)) {
+            for b in [None].into_iter().chain(values.map(Some)) {
+                let named = [("a", a), ("b", b)];
+                let params =
+                    named.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())));
+                let known = seen.insert(Params(params.collect()).filter(), (a, b));
+                assert_eq!(known, None, "the same as {a:?} {b:?}");
+            }
+        }
+    }
 }

@@ -429,6 +429,9 @@ impl House {
             ("PATCH", "/users/{id}") => json!({"display_name": "Other"}),
             ("POST", "/users/{id}/schedule-deletion") => json!({}),
             ("POST", "/users/{id}/credential-reset") => json!({"password": "another good one"}),
+            ("PUT", "/users/{id}/identity") => {
+                json!({"issuer": "https://id.example.org", "subject": format!("s{n}")})
+            }
             ("POST", "/users/{id}/tokens") => json!({"name": "its"}),
             ("PUT", "/catalog/{namespace}") => catalog(),
             ("POST", "/roles") => json!({"slug": format!("new{n}"), "scope": "both"}),
