@@ -48,9 +48,14 @@ impl Post {
 }
 
 async fn mailing() -> (Api, Arc<Post>) {
+    mailing_with(Config::default()).await
+}
+
+/// An installation that sends mail, with settings of its own.
+pub(crate) async fn mailing_with(config: Config) -> (Api, Arc<Post>) {
     let post = Arc::new(Post::default());
     let public_url = Some("https://charter.example".to_owned());
-    let api = Api::set_up(Config { mailer: Some(post.clone()), public_url, ..Config::default() }).await;
+    let api = Api::set_up(Config { mailer: Some(post.clone()), public_url, ..config }).await;
     (api, post)
 }
 
