@@ -2,7 +2,7 @@
 
 use super::Ask;
 use crate::{
-    edge::{Cursor, CursorOf},
+    edge::{Cursor, CursorOf, whole},
     problem::Problem,
 };
 use charter_policy::{Page, Position};
@@ -17,7 +17,7 @@ impl Ask {
     pub(crate) fn page(&self) -> Result<PageAsk, Problem> {
         let limit = match self.params.text("limit") {
             None => PAGE_ROWS_DEFAULT,
-            Some(text) => page_rows(text.parse().ok())
+            Some(text) => page_rows(whole(text))
                 .ok_or_else(|| Problem::invalid_parameter("limit", format!("it is 1 to {PAGE_ROWS_MAX}")))?,
         };
         self.page_of(&[&self.params.filter()], limit, self.params.text("cursor"))

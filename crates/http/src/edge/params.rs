@@ -70,9 +70,9 @@ impl Params {
     /// 400 naming the parameter, when it is none or too large.
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) => Ok(Some(number)),
-            Err(_) => Err(Problem::invalid_parameter(name, "it takes a whole number from 0 on")),
+        match whole(text) {
+            Some(number) => Ok(Some(number)),
+            None => Err(Problem::invalid_parameter(name, "it takes a whole number from 0 on")),
         }
     }
 
@@ -95,6 +95,11 @@ impl Params {
         rest.sort();
         rest.iter().map(|(name, value)| format!("{}:{name}={}:{value};", name.len(), value.len())).collect()
     }
+}
+
+/// A whole number from 0 on, written in digits alone.
+pub(crate) fn whole<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn is_secret(name: &str, value: &str) -> bool {
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_told_in_words_of_the_api() {
-        for text in ["abc", "-1", "1.5", "", "99999"] {
+        for text in ["abc", "-1", "+1", "1.5", "", "99999"] {
             let params = Params::parse(Some(&format!("after={text}")), &["after"]).unwrap();
             let told = format!("{:?}", params.number::<u16>("after").unwrap_err());
             assert!(told.contains("whole number"), "{told}");
