@@ -2,7 +2,7 @@
 //! expect. `CHARTER_VECTORS` names the folder that holds them; without it there is nothing to compare with.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-use charter_tests::{ADMIN, Caller, Database, Installation, PASSWORD, Server};
+use charter_tests::{ADMIN, Caller, Database, Installation, PASSWORD, Server, on_both_databases};
 use serde_json::{Map, Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -57,8 +57,7 @@ struct Stage {
 }
 
 impl Stage {
-    async fn of(suite: &str, facts: Option<&str>) -> Self {
-        let installation = Installation::new(Database::Sqlite).unwrap();
+    async fn of(installation: Installation, suite: &str, facts: Option<&str>) -> Self {
         let installation = installation.with("CHARTER_AUTHZEN_SUBJECT_TYPE", SUBJECT_TYPE);
         let server = Server::start(&installation).await.unwrap();
         let admin = server.set_up().await.unwrap();
@@ -275,45 +274,48 @@ fn sorted(results: &Value) -> Vec<String> {
     texts
 }
 
-#[tokio::test]
-async fn the_search_suite_finds_what_it_expects_by_either_facts() {
+async fn the_search_suite_finds_what_it_expects_by_either_facts(installation: Installation) {
     if folder().is_none() {
         return;
     }
     for facts in [None, Some("authzen search, flat")] {
-        let stage = Stage::of("search", facts).await;
+        let stage = Stage::of(Installation::new(installation.kind()).unwrap(), "search", facts).await;
         assert_eq!(stage.finds("search/subject", "search-subject.json").await, 60);
         assert_eq!(stage.finds("search/resource", "search-resource.json").await, 18);
         assert_eq!(stage.finds("search/action", "search-action.json").await, 120);
     }
 }
 
-#[tokio::test]
-async fn the_identity_provider_suite_finds_what_it_expects() {
+async fn the_identity_provider_suite_finds_what_it_expects(installation: Installation) {
     if folder().is_none() {
         return;
     }
-    let stage = Stage::of("idp", None).await;
+    let stage = Stage::of(installation, "idp", None).await;
     assert_eq!(stage.finds("search/resource", "idp-results.json").await, 6);
 }
 
-#[tokio::test]
-async fn the_gateway_suite_is_answered_as_it_expects() {
+async fn the_gateway_suite_is_answered_as_it_expects(installation: Installation) {
     if folder().is_none() {
         return;
     }
-    let stage = Stage::of("gateway", None).await;
+    let stage = Stage::of(installation, "gateway", None).await;
     assert_eq!(stage.evaluates("gateway-decisions.json").await, 25);
 }
 
-#[tokio::test]
-async fn the_to_do_suite_is_answered_as_it_expects() {
+async fn the_to_do_suite_is_answered_as_it_expects(installation: Installation) {
     if folder().is_none() {
         return;
     }
-    let stage = Stage::of("todo", None).await;
+    let stage = Stage::of(installation, "todo", None).await;
     assert_eq!(stage.evaluates("todo-decisions.json").await, 43);
 }
+
+on_both_databases!(
+    the_search_suite_finds_what_it_expects_by_either_facts,
+    the_identity_provider_suite_finds_what_it_expects,
+    the_gateway_suite_is_answered_as_it_expects,
+    the_to_do_suite_is_answered_as_it_expects,
+);
 
 #[tokio::test]
 async fn a_server_says_where_the_endpoints_are() {

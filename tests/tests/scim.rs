@@ -1,11 +1,9 @@
 //! The SCIM routes as a client library meets them: PyPI's `scim2-tester` against a real server.
 
-use charter_tests::{Database, Installation, Server, scim_check};
+use charter_tests::{Installation, Server, on_both_databases, scim_check};
 use serde_json::json;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_independent_client_finds_no_error() {
-    let installation = Installation::new(Database::Sqlite).unwrap();
+async fn an_independent_client_finds_no_error(installation: Installation) {
     let server = Server::start(&installation).await.unwrap();
     let admin = server.set_up().await.unwrap();
     let token = admin.post("/api/v1/user/me/tokens", &json!({"name": "provisioning"})).await.unwrap();
@@ -20,3 +18,5 @@ async fn an_independent_client_finds_no_error() {
     assert!(checked.status.success(), "{}", said.join("\n"));
     server.stop().unwrap();
 }
+
+on_both_databases!(an_independent_client_finds_no_error);

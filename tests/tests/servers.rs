@@ -1,5 +1,5 @@
 //! Several servers on one PostgreSQL: whatever happens to each of them, they remain one installation.
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 use charter_bus_nats::NatsConfig;
 use charter_follower::{Follower, FollowerConfig, Token};
@@ -179,6 +179,61 @@ async fn of_the_last_two_administrators_who_suspend_each_other_through_two_serve
         winner.at(&other.url).get_at_least("/api/v1/log", version).await.unwrap().expect(200).unwrap();
         let again = other.sign_in(loser, PASSWORD).await.unwrap();
         if loser == "bob" { bob = again } else { ada = again }
+    }
+    fleet.end().unwrap();
+}
+
+/// One secret, many hands, two doors: one account, and of it one password.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_those_who_take_a_link_at_two_servers_at_once_one_gets_in() {
+    const ROUNDS: usize = 10;
+    const HANDS: usize = 6;
+    let mut fleet = Fleet::start(Installation::new(Database::Postgres).unwrap(), 2).await.unwrap();
+    let urls = [0, 1].map(|number| fleet.server(number).unwrap().url.clone());
+    let mut taken = Vec::new();
+    for round in 0..ROUNDS {
+        let name = format!("guest{round}");
+        let ada = fleet.admin(round % 2).unwrap();
+        let invited = ada.post("/api/v1/invitations", &json!({"username": name})).await.unwrap();
+        let link = invited.expect(201).unwrap().text("secret").unwrap().to_owned();
+        let hands: Vec<_> = (0..HANDS)
+            .map(|hand| {
+                let (nobody, link) = (Caller::new(&urls[hand % 2], None), link.clone());
+                tokio::spawn(async move {
+                    let body = json!({"secret": link, "password": format!("the password of hand {hand}")});
+                    nobody.post("/api/v1/invitations/accept", &body).await.unwrap()
+                })
+            })
+            .collect();
+        let mut winners = Vec::new();
+        for (hand, answer) in hands.into_iter().enumerate() {
+            let answer = answer.await.unwrap();
+            match answer.status {
+                201 => winners.push((hand, answer.version.unwrap())),
+                _ => assert_eq!((answer.status, answer.code()), (401, "invalid_link"), "round {round}"),
+            }
+        }
+        let [(winner, version)] = winners[..] else { panic!("round {round}: {winners:?} got in") };
+        // Only the winner's password signs in, at either server.
+        for number in 0..2 {
+            let server = fleet.server(number).unwrap();
+            let log = fleet.admin(number).unwrap().get_at_least("/api/v1/log", version).await.unwrap();
+            log.expect(200).unwrap();
+            for hand in [winner, (winner + 1) % HANDS] {
+                let signed = server.sign_in(&name, &format!("the password of hand {hand}")).await;
+                assert_eq!(signed.is_ok(), hand == winner, "round {round}");
+            }
+        }
+        taken.push(link);
+    }
+    // A server that was killed and comes back remembers what was used.
+    fleet.kill(1).unwrap();
+    fleet.start_again(1).await.unwrap();
+    for link in taken {
+        let nobody = Caller::new(&fleet.server(1).unwrap().url, None);
+        let body = json!({"secret": link, "password": PASSWORD});
+        let answer = nobody.post("/api/v1/invitations/accept", &body).await.unwrap();
+        assert_eq!((answer.status, answer.code()), (401, "invalid_link"));
     }
     fleet.end().unwrap();
 }

@@ -4,7 +4,7 @@
 use crate::{App, access::Row, edge::Params, problem::Problem};
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
 };
 use charter_commands::Command;
 use charter_control::{Authenticated, Past, PreviewSlot, Receipt, Request, RequestMeta};
@@ -105,6 +105,18 @@ fn claims_to_undo(reason: &str) -> bool {
     rest.is_some_and(|(_, rest)| rest.trim_start().starts_with(|next: char| next.is_ascii_digit()))
 }
 
+/// A header that is sent at most once: of two, nobody could say which one counts.
+///
+/// # Errors
+/// 400, when it is sent twice.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a HeaderValue>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        (_, Some(_)) => Err(Problem::invalid_header(name, "it is sent twice")),
+    }
+}
+
 /// Whether a request names this type among those it accepts.
 pub(crate) fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -141,7 +153,7 @@ impl Asked {
     /// # Errors
     /// 400 naming the header that can't be taken.
     pub(crate) fn meta(&self, body: Hash) -> Result<RequestMeta, Problem> {
-        let text = |name: &'static str, bytes_max: usize| match self.headers.get(name) {
+        let text = |name: &'static str, bytes_max: usize| match only(&self.headers, name)? {
             None => Ok(None),
             Some(value) => match std::str::from_utf8(value.as_bytes()) {
                 Ok(text) if (1..=bytes_max).contains(&text.len()) && !text.chars().any(char::is_control) => {

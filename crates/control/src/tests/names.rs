@@ -39,3 +39,22 @@ async fn looking_through_all_names_never_holds_up_the_thread_that_answers() {
     assert_eq!(search.await.unwrap(), [UserId::new(bob)]);
     assert_eq!(holder.join().unwrap(), Ok(()), "nobody was answered while it looked");
 }
+
+/// Attempts at one thing never use up those at another, and no name is taken for a count of attempts.
+#[tokio::test]
+async fn no_two_names_or_counts_of_attempts_share_a_tag() {
+    let house = House::new().await;
+    let sealing = &house.control.inner.sealing;
+    let texts = ["", "a", "\0", "\0a", "a\0", "sign-in", "\0sign-in\0", "\0sign-in\0a", "setup"];
+    let mut seen = std::collections::HashMap::new();
+    for purpose in ["sign-in", "password", "forgotten", "setup", ""] {
+        for text in texts {
+            let known = seen.insert(sealing.attempts_tag(purpose, text), (purpose, text));
+            assert_eq!(known, None, "the same as {purpose} {text}");
+        }
+    }
+    // Names hold no such characters.
+    for name in texts.into_iter().filter(|name| !name.contains('\0')) {
+        assert_eq!(seen.get(&sealing.tag(name)), None, "{name}");
+    }
+}

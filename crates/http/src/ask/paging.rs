@@ -2,7 +2,7 @@
 
 use super::Ask;
 use crate::{
-    edge::{Cursor, CursorOf},
+    edge::{Cursor, CursorOf, whole},
     problem::Problem,
 };
 use charter_policy::{Page, Position};
@@ -17,20 +17,16 @@ impl Ask {
     pub(crate) fn page(&self) -> Result<PageAsk, Problem> {
         let limit = match self.params.text("limit") {
             None => PAGE_ROWS_DEFAULT,
-            Some(text) => page_rows(text.parse().ok())
+            Some(text) => page_rows(whole(text))
                 .ok_or_else(|| Problem::invalid_parameter("limit", format!("it is 1 to {PAGE_ROWS_MAX}")))?,
         };
-        let list = self
-            .segments
-            .iter()
-            .fold(self.row.path.to_owned(), |path, (_, value)| format!("{path}\0{value}"));
-        self.page_of(&list, &self.params.filter(), limit, self.params.text("cursor"))
+        self.page_of(&[&self.params.filter()], limit, self.params.text("cursor"))
     }
 
     /// The same of a question, which names limit and cursor in its body.
     pub(crate) fn page_asked(
         &self,
-        filter: &str,
+        filter: &[&str],
         limit: Option<u16>,
         cursor: Option<&str>,
     ) -> Result<PageAsk, Problem> {
@@ -40,17 +36,14 @@ impl Ask {
                 Problem::invalid_member("invalid_value", "limit", format!("it is 1 to {PAGE_ROWS_MAX}"))
             })?,
         };
-        self.page_of(self.row.path, &format!("{filter}\0{}", self.params.filter()), limit, cursor)
+        let in_query = self.params.filter();
+        let parts: Vec<&str> = filter.iter().copied().chain([in_query.as_str()]).collect();
+        self.page_of(&parts, limit, cursor)
     }
 
-    fn page_of(
-        &self,
-        list: &str,
-        filter: &str,
-        limit: usize,
-        cursor: Option<&str>,
-    ) -> Result<PageAsk, Problem> {
-        let of = CursorOf::new(list, filter, self.user);
+    fn page_of(&self, filter: &[&str], limit: usize, cursor: Option<&str>) -> Result<PageAsk, Problem> {
+        let segments: Vec<&str> = self.segments.iter().map(|(_, value)| value.as_str()).collect();
+        let of = CursorOf::new((self.row.path, &segments), filter, self.user);
         let key = self.app.control.cursor_key();
         let begin = match cursor {
             None => Cursor::at(self.policy.version(), 0, None),

@@ -25,12 +25,11 @@ struct Wished {
 
 /// The page that is asked for, of a list that the parts name. A limit is a maximum: a larger one than ours is ours.
 fn wished(ask: &Ask, page: Option<&PageRequest>, parts: &[&str]) -> Result<Wished, Problem> {
-    let filter: String = parts.iter().map(|part| format!("{}:{part};", part.len())).collect();
     let rows = page.and_then(|page| page.limit);
     let limit = rows.map(|rows| u16::try_from(rows.clamp(1, PAGE_ROWS_MAX as u64)).unwrap_or(u16::MAX));
     // Programs that can't leave a member out send an empty token at first.
     let token = page.and_then(|page| page.token.as_deref()).filter(|token| !token.is_empty());
-    let page = ask.page_asked(&filter, limit, token).map_err(|problem| problem.of("page.token"))?;
+    let page = ask.page_asked(parts, limit, token).map_err(|problem| problem.of("page.token"))?;
     Ok(Wished { page, nothing: rows == Some(0) })
 }
 

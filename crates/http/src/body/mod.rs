@@ -120,20 +120,26 @@ async fn read(request: Request) -> Result<(Vec<u8>, Hash), Problem> {
     }
     let bytes = collect(body, &parts.headers).await?;
     let target = parts.uri.path_and_query().map(|p| p.as_str()).unwrap_or_default();
-    let hash = digest(&[parts.method.as_str().as_bytes(), target.as_bytes(), &without_secrets(&bytes)]);
-    Ok((bytes, Hash::new(hash)))
+    let hash = hash(parts.method.as_str(), target, &bytes);
+    Ok((bytes, hash))
 }
 
-/// The members of bodies that hold secrets. The hash of a request is stored, and a password could be guessed by it.
+/// What a request is recognised by when it comes again.
+fn hash(method: &str, target: &str, body: &[u8]) -> Hash {
+    Hash::new(digest(&[method.as_bytes(), target.as_bytes(), &without_secrets(body)]))
+}
+
+/// The members of bodies that hold secrets, in any case: SCIM's names are. The hash of a request is stored, and a
+/// password could be guessed by it.
 const SECRET_MEMBERS: [&str; 5] = ["password", "current", "new", "code", "secret"];
 
 /// What a body is recognised by: its bytes, or, if it holds secrets, its members without what the secrets are.
 fn without_secrets(bytes: &[u8]) -> Cow<'_, [u8]> {
     let Ok(Value::Object(mut members)) = serde_json::from_slice(bytes) else { return bytes.into() };
     let mut found = false;
-    for name in SECRET_MEMBERS {
-        if let Some(secret) = members.get_mut(name) {
-            *secret = Value::String("secret".to_owned());
+    for (name, member) in &mut members {
+        if SECRET_MEMBERS.iter().any(|secret| secret.eq_ignore_ascii_case(name)) {
+            *member = Value::String("secret".to_owned());
             found = true;
         }
     }
@@ -179,12 +185,41 @@ mod tests {
         assert_ne!(without_secrets(a), without_secrets(c));
         assert_ne!(without_secrets(a), without_secrets(none));
         assert_eq!(&*without_secrets(none), none);
-        for member in SECRET_MEMBERS {
+        for member in SECRET_MEMBERS.into_iter().chain(["Password", "PASSWORD"]) {
             let body = format!("{{\"{member}\":\"first of many\"}}");
             assert!(
                 !String::from_utf8_lossy(&without_secrets(body.as_bytes())).contains("first"),
                 "{member}"
             );
+        }
+    }
+
+    #[test]
+    fn no_two_requests_are_recognised_as_one_that_differ_in_more_than_a_secret() {
+        let bodies = [
+            "",
+            "{}",
+            "{\"a\":1}",
+            "{\"a\":1.0}",
+            "{\"a\": 1}",
+            "[\"secret\"]",
+            "{\"password\":\"secret\"}",
+            "{\"Password\":\"secret\"}",
+            "{\"password\":\"secret\",\"a\":\"secret\"}",
+            "{\"a\":{\"password\":\"x\"}}",
+            "{\"a\":{\"password\":\"y\"}}",
+            "/a{}",
+            "\0",
+            "a",
+        ];
+        let mut seen = std::collections::HashMap::new();
+        for method in ["", "P", "PO", "POST"] {
+            for target in ["", "/", "/a", "/a{}", "ST/", "OST", "\0"] {
+                for body in bodies {
+                    let known = seen.insert(hash(method, target, body.as_bytes()), (method, target, body));
+                    assert_eq!(known, None, "the same as {method} {target} {body}");
+                }
+            }
         }
     }
 }

@@ -36,9 +36,10 @@ pub(crate) struct Cursor {
 }
 
 impl CursorOf {
-    /// One caller's list under one filter.
-    pub(crate) fn new(list: &str, filter: &str, caller: UserId) -> Self {
-        Self(digest(&[list.as_bytes(), filter.as_bytes(), caller.as_uuid().as_bytes()]))
+    /// One caller's list under one filter: the list by its path and what stands in the path's variable segments.
+    pub(crate) fn new((path, segments): (&str, &[&str]), filter: &[&str], caller: UserId) -> Self {
+        let of = |parts: &[&str]| digest(&parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>());
+        Self(digest(&[path.as_bytes(), &of(segments), &of(filter), caller.as_uuid().as_bytes()]))
     }
 }
 
@@ -121,7 +122,44 @@ mod tests {
     const KEY: [u8; 32] = [7; 32];
 
     fn of(list: &str, filter: &str, caller: u128) -> CursorOf {
-        CursorOf::new(list, filter, UserId::from_u128(caller))
+        CursorOf::new((list, &[]), &[filter], UserId::from_u128(caller))
+    }
+
+    /// Every text of up to two characters, of those that stand between others somewhere.
+    fn texts() -> Vec<String> {
+        let chars = ["", "\0", ":", ";", "=", "1", "a"];
+        let mut texts: Vec<String> =
+            chars.iter().flat_map(|a| chars.iter().map(move |b| format!("{a}{b}"))).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    }
+
+    #[test]
+    fn no_two_lists_filters_and_callers_give_a_cursor_in_common() {
+        let (texts, mut seen) = (texts(), std::collections::HashMap::new());
+        for one in &texts {
+            for other in &texts {
+                for caller in [1, 256] {
+                    let caller = UserId::from_u128(caller);
+                    for (list, filter) in [
+                        ((one.as_str(), &[] as &[&str]), &[other.as_str()] as &[&str]),
+                        ((one, &[other]), &[]),
+                        (("", &[one, other]), &["a"]),
+                        (("", &["a"]), &[one, other]),
+                        (("a", &[]), &[one, other, ""]),
+                    ] {
+                        let made_of = format!("{list:?} {filter:?} {caller}");
+                        let known = seen.insert(CursorOf::new(list, filter, caller).0, made_of.clone());
+                        assert!(
+                            known.as_ref().is_none_or(|known| *known == made_of),
+                            "{known:?} and {made_of}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(seen.len() > 10_000, "{}", seen.len());
     }
 
     fn some() -> Cursor {

@@ -6,7 +6,7 @@ use crate::{
     App,
     access::{Gate, Row, TypeKey},
     answer::POLICY_VERSION,
-    ask::{Ask, Asked, Needs, core_key},
+    ask::{Ask, Asked, Needs, core_key, only},
     authzen, live,
     problem::Problem,
     scim,
@@ -271,7 +271,7 @@ async fn by_cookie(app: &App, method: &Method, headers: &HeaderMap) -> Result<Au
 
 /// A header that holds an offset.
 fn header_number(headers: &HeaderMap, name: &'static str) -> Result<Option<Offset>, Problem> {
-    let Some(value) = headers.get(name) else { return Ok(None) };
+    let Some(value) = only(headers, name)? else { return Ok(None) };
     let number = value.to_str().ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
     match number.and_then(|text| text.parse().ok()).and_then(Offset::new) {
         Some(offset) => Ok(Some(offset)),

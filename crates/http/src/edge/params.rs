@@ -1,6 +1,7 @@
 //! Query parameters: decoded once, each at most once, only those the route's row in the access table names.
 
 use crate::problem::Problem;
+use charter_control::{INVITATION_PREFIX, RESET_PREFIX, SESSION_PREFIX, TOKEN_PREFIX};
 use percent_encoding::percent_decode_str;
 use std::{fmt::Display, str::FromStr};
 
@@ -8,6 +9,8 @@ use std::{fmt::Display, str::FromStr};
 const PARAMETERS_MAX: usize = 16;
 /// Names under which secrets would be sent in a query.
 const SECRET_NAMES: [&str; 6] = ["token", "access_token", "password", "secret", "api_key", "authorization"];
+/// What the values of secrets begin with.
+const SECRET_PREFIXES: [&str; 4] = [SESSION_PREFIX, TOKEN_PREFIX, INVITATION_PREFIX, RESET_PREFIX];
 
 /// A request's query parameters.
 #[derive(Debug, Clone, Default)]
@@ -67,9 +70,9 @@ impl Params {
     /// 400 naming the parameter, when it is none or too large.
     pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        match text.parse() {
-            Ok(number) => Ok(Some(number)),
-            Err(_) => Err(Problem::invalid_parameter(name, "it takes a whole number from 0 on")),
+        match whole(text) {
+            Some(number) => Ok(Some(number)),
+            None => Err(Problem::invalid_parameter(name, "it takes a whole number from 0 on")),
         }
     }
 
@@ -94,11 +97,14 @@ impl Params {
     }
 }
 
+/// A whole number from 0 on, written in digits alone.
+pub(crate) fn whole<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 fn is_secret(name: &str, value: &str) -> bool {
     SECRET_NAMES.contains(&name.to_ascii_lowercase().as_str())
-        || [charter_control::SESSION_PREFIX, charter_control::TOKEN_PREFIX]
-            .iter()
-            .any(|prefix| value.starts_with(prefix))
+        || SECRET_PREFIXES.iter().any(|prefix| value.starts_with(prefix))
 }
 
 fn decode(text: &str) -> Result<String, Problem> {
@@ -134,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_told_in_words_of_the_api() {
-        for text in ["abc", "-1", "1.5", "", "99999"] {
+        for text in ["abc", "-1", "+1", "1.5", "", "99999"] {
             let params = Params::parse(Some(&format!("after={text}")), &["after"]).unwrap();
             let told = format!("{:?}", params.number::<u16>("after").unwrap_err());
             assert!(told.contains("whole number"), "{told}");
@@ -164,5 +170,20 @@ mod tests {
             }
         }
         assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn no_two_queries_give_a_filter_in_common() {
+        let values = ["", "a", "1:b=1:a;", ";", "1:a", "0:;1:b=0:", "\0", "b=a", "1:a;1:b=1:a"];
+        let mut seen = std::collections::HashMap::new();
+        for a in [None].into_iter().chain(values.map(Some)) {
+            for b in [None].into_iter().chain(values.map(Some)) {
+                let named = [("a", a), ("b", b)];
+                let params =
+                    named.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())));
+                let known = seen.insert(Params(params.collect()).filter(), (a, b));
+                assert_eq!(known, None, "the same as {a:?} {b:?}");
+            }
+        }
     }
 }

@@ -131,7 +131,7 @@ pub(crate) async fn allowed_objects(
         return Err(Problem::invalid_member("unknown_object_type", "type", "the catalog has no such type"));
     }
     let who = read::about(&ask, question.user.as_deref(), Scope::Global)?;
-    let filter = format!("{:?}\0{}\0{of}", who.user, question.permission);
+    let filter = [&format!("{:?}", who.user), question.permission.as_str(), of.as_str()];
     let page = ask.page_asked(&filter, question.limit, question.cursor.as_deref())?;
     let (all, views, next) = read::allowed_objects(&ask, &who, &question.permission, of.as_str(), &page);
     let answer = dto::AllowedObjectsAnswer {
@@ -155,7 +155,7 @@ pub(crate) async fn who_can(ask: Ask, body: Body<dto::WhoCanRequest>) -> Answere
         Some(text) => ask.object_ref(text, "object", &Needs::Nothing).map(Scope::Object)?,
     };
     ask.require("core.decision.read", scope)?;
-    let filter = format!("{scope:?}\0{}", question.permission);
+    let filter = [&format!("{scope:?}"), question.permission.as_str()];
     let page = ask.page_asked(&filter, question.limit, question.cursor.as_deref())?;
     let found = ask.policy.who_can(&question.permission, scope, ask.now, page.page());
     let names = Names::of(&ask, found.users.iter().map(|holder| holder.user)).await;

@@ -259,7 +259,9 @@ async fn a_route_without_a_body_takes_none() {
 #[tokio::test]
 async fn a_secret_never_travels_in_a_query_and_an_unknown_parameter_is_not_ignored() {
     let api = prepared().await;
-    for query in ["token=x", "access_token=x", "Password=x", "limit=cht_abc", "x=chs_abc"] {
+    for query in
+        ["token=x", "access_token=x", "Password=x", "limit=cht_abc", "x=chs_abc", "q=chi_abc", "x=chr_abc"]
+    {
         let reply = api.admin("GET", &format!("/users?{query}"), Value::Null).await;
         reply.refused(400, "credential_in_query");
     }

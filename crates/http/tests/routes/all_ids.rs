@@ -1,11 +1,12 @@
 //! Ids in requests: what is there and what is not answer alike to who may not know, on every route; and of two ids,
 //! both must be one's own.
 
-use crate::support::{Api, Reply, catalog};
-use charter_http::{ACCESS_TABLE, Row};
+use crate::{
+    all_requests::{ADMIN, House, Made, NOBODY, NONE},
+    support::{Api, Reply, catalog},
+};
+use charter_http::{ACCESS_TABLE, Gate, Row};
 use serde_json::{Value, json};
-
-const NONE: &str = "00000000-0000-7000-8000-000000000000";
 
 /// The same status, body and headers, but for what names the one request.
 fn alike(there: &Reply, missing: &Reply, about: &str) {
@@ -51,8 +52,8 @@ impl There {
         }
     }
 
-    /// The row's path, about what is there or about what is not.
-    fn path(&self, row: &Row, there: bool) -> String {
+    /// The row's path, about what is there.
+    fn path(&self, row: &Row) -> String {
         let (id, user) = match row.path {
             path if path.contains("/me/tokens/") => (self.token.as_str(), ""),
             path if path.contains("/me/sessions/") => (self.session.as_str(), ""),
@@ -66,15 +67,25 @@ impl There {
             path if path.contains("/operations/") => (self.operation.as_str(), ""),
             _ => ("", ""),
         };
-        let or_missing = |text: &str, missing: &str| if there { text.to_owned() } else { missing.to_owned() };
-        // A path through something else names something that is there, so that only one thing is asked about.
         row.path
-            .replace("{id}", &or_missing(id, NONE))
-            .replace("{user}", &or_missing(user, "ghost"))
+            .replace("{id}", id)
+            .replace("{user}", user)
             .replace("{type}", "server")
-            .replace("{namespace}", &or_missing("minecraft", "boats"))
-            .replace("{name}", &or_missing("directory", "none"))
-            .replace("{*tile}", &or_missing("0/000.p/1", "0/999"))
+            .replace("{namespace}", "minecraft")
+            .replace("{name}", "directory")
+            .replace("{*tile}", "0/000.p/1")
+    }
+}
+
+/// Another value for a variable segment of a path, of something that is not there.
+fn missing(segment: &str) -> &'static str {
+    match segment {
+        "{type}" => "boat",
+        "{namespace}" => "boats",
+        "{name}" => "none",
+        "{*tile}" => "0/999",
+        "{user}" => "ghost",
+        _ => NONE,
     }
 }
 
@@ -84,33 +95,157 @@ fn names_a_thing(row: &Row) -> bool {
     row.path.contains('{') && !of_the_standard.iter().any(|path| row.path.starts_with(path))
 }
 
+/// Two who may know nothing of what the house makes: one with nothing, and one who holds every key on something of his
+/// own, so that all gates are open to him.
+async fn the_lowest(house: &House) -> [String; 2] {
+    let (api, odd) = (&house.api, house.api.user("odd").await);
+    let role = json!({"slug": "odd", "scope": "object", "permissions": ["core.*", "minecraft.*"]});
+    api.admin("POST", "/roles", role).await.ok(201);
+    let grant = json!({"subject": "user:odd", "role": "odd", "scope": "server:s2"});
+    api.admin("POST", "/grants", grant).await.ok(201);
+    [house.secrets[NOBODY].clone().unwrap(), odd]
+}
+
 #[tokio::test]
 async fn on_every_route_with_an_id_what_is_there_and_what_is_not_answer_the_lowest_alike() {
-    let api = Api::furnished().await;
-    let there = There::of(&api).await;
-    let nobody = api.user("nobody").await;
-    let head = api.head();
-    let mut tried = 0;
+    let mut house = House::new().await;
+    let lowest = the_lowest(&house).await;
     for row in ACCESS_TABLE.iter().filter(|row| names_a_thing(row)) {
-        for secret in [Some(&nobody), None] {
-            let ask = |exists: bool| {
-                let mut call = api.call(row.method, &there.path(row, exists)).header("if-match", "*");
-                if let Some(secret) = secret {
-                    call = call.by(secret);
+        // Whatever is somebody's own is another's.
+        let made = house.made(row, ADMIN).await;
+        let head = house.api.head();
+        let names = made.names(row);
+        assert!(!names.is_empty(), "{row:?}");
+        for secret in [Some(&lowest[0]), Some(&lowest[1]), None] {
+            let ask = |made: &Made| {
+                let call = house.bare(row, made);
+                match secret {
+                    Some(secret) => call.by(secret).send(),
+                    None => call.send(),
                 }
-                if row.method == "POST" || row.method == "PATCH" {
-                    call = call.json(&json!({}));
-                }
-                call.send()
             };
-            let (found, missing) = (ask(true).await, ask(false).await);
-            assert!([401, 403, 404, 422].contains(&found.status), "{row:?}: {}", found.text);
-            alike(&found, &missing, &format!("{row:?}"));
-            tried += 1;
+            let found = ask(&made).await;
+            assert!([401, 403, 404].contains(&found.status), "{row:?}: {} {}", found.status, found.text);
+            for name in &names {
+                let missing = ask(&made.with(name, missing(name))).await;
+                alike(&found, &missing, &format!("{row:?} {name} {secret:?}"));
+            }
+        }
+        house.api.unchanged_since(head);
+    }
+}
+
+/// Parameters of queries that name something: something that is there, and something that is not.
+const NAMING: [(&str, &str, &str); 8] = [
+    ("subject", "user:olga", "user:ghost"),
+    ("scope", "server:s1", "server:ghost"),
+    ("role", "administrator", "ghost"),
+    ("parent", "folder:eu", "folder:ghost"),
+    ("owner", "olga", "ghost"),
+    ("user", "olga", "ghost"),
+    ("object", "server:s1", "server:ghost"),
+    ("actor", "olga", "ghost"),
+];
+/// Those that name nothing, or what everybody knows who may ask at all.
+const NAMING_NOTHING: [&str; 30] = [
+    "limit",
+    "cursor",
+    "q",
+    "sort",
+    "kind",
+    "status",
+    "as_of",
+    "shape",
+    "namespace",
+    "object_type",
+    "type",
+    "from",
+    "to",
+    "permission",
+    "every_place",
+    "rows",
+    "after",
+    "digest",
+    "offset",
+    "filter",
+    "sortBy",
+    "sortOrder",
+    "startIndex",
+    "count",
+    "attributes",
+    "excludedAttributes",
+    "follow",
+    "wait",
+    "view",
+    "format",
+];
+
+#[tokio::test]
+async fn what_a_query_names_answers_the_lowest_alike_whether_or_not_it_is_there() {
+    let mut house = House::new().await;
+    let lowest = the_lowest(&house).await;
+    let mut tried = 0;
+    for row in ACCESS_TABLE {
+        let made = house.made(row, ADMIN).await;
+        for parameter in row.query {
+            let named = NAMING.iter().find(|(name, ..)| name == parameter);
+            assert!(
+                named.is_some() != NAMING_NOTHING.contains(parameter),
+                "{row:?}: what does {parameter} name?"
+            );
+            let Some((_, there, not)) = named else { continue };
+            for secret in &lowest {
+                let ask = |value: &str| {
+                    let path = made.path(row);
+                    let path = path.split('?').next().unwrap().to_owned();
+                    house.api.call(row.method, &format!("{path}?{parameter}={value}")).by(secret).send()
+                };
+                alike(&ask(there).await, &ask(not).await, &format!("{row:?} {parameter} {secret}"));
+                tried += 1;
+            }
         }
     }
-    assert!(tried >= 60, "{tried} pairs");
-    api.unchanged_since(head);
+    assert!(tried >= 20, "{tried} pairs");
+}
+
+/// The same body, about something that is not there.
+fn about_others(body: &str, n: usize) -> Vec<String> {
+    let object = format!("t{n}");
+    let pairs = [
+        (format!("\"server:{object}\""), "\"server:ghost\""),
+        (format!("\"{object}\""), "\"ghost\""),
+        ("\"user:nobody\"".to_owned(), "\"user:ghost\""),
+        ("\"nobody\"".to_owned(), "\"ghost\""),
+        ("\"ada\"".to_owned(), "\"ghost\""),
+        (format!("\"u{n}\""), "\"ghost\""),
+    ];
+    let changed = pairs.iter().map(|(there, not)| body.replace(there, not));
+    changed.filter(|changed| changed != body).collect()
+}
+
+#[tokio::test]
+async fn what_a_body_names_answers_the_lowest_alike_whether_or_not_it_is_there() {
+    let mut house = House::new().await;
+    let lowest = the_lowest(&house).await;
+    let mut tried = 0;
+    // Who begins a session shows whether it begins; each stranger has his own number of tries.
+    for row in ACCESS_TABLE.iter().filter(|row| row.gate != Gate::Public) {
+        let made = house.made(row, ADMIN).await;
+        let Some(body) = made.body().map(Value::to_string) else { continue };
+        for other in about_others(&body, made.n) {
+            for secret in &lowest {
+                let head = house.api.head();
+                let ask = |body: &str| {
+                    let call = house.api.call(row.method, &made.path(row)).by(secret).header("if-match", "*");
+                    call.raw("application/json", body.as_bytes()).send()
+                };
+                alike(&ask(&body).await, &ask(&other).await, &format!("{row:?} {other} {secret}"));
+                house.api.unchanged_since(head);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 20, "{tried} pairs");
 }
 
 /// `olga` owns the folder `mine` with the server `m1` in it, and the server `m2`; the rest of the house is `ada`'s.
@@ -287,7 +422,7 @@ async fn no_spelling_of_an_id_leads_to_another_on_any_route() {
     api.admin("POST", "/grants", all).await.ok(201);
     let head = api.head();
     for row in ACCESS_TABLE.iter().filter(|row| row.path.ends_with('}') || row.path.contains("{id}/")) {
-        let path = there.path(row, true);
+        let path = there.path(row);
         let last =
             row.path.split('/').position(|part| part == "{id}" || part == "{name}" || part == "{namespace}");
         let Some(at) = last else { continue };

@@ -6,11 +6,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+/// What was logged.
 #[derive(Clone, Default)]
-struct Captured(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Captured(Arc<Mutex<Vec<u8>>>);
 
 impl Captured {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
@@ -26,7 +27,8 @@ impl io::Write for Captured {
     }
 }
 
-fn captured() -> (Captured, tracing::subscriber::DefaultGuard) {
+/// Everything this thread logs, until the guard is dropped.
+pub(crate) fn captured() -> (Captured, tracing::subscriber::DefaultGuard) {
     let captured = Captured::default();
     let writer = captured.clone();
     let subscriber = tracing_subscriber::fmt()

@@ -1,6 +1,9 @@
 //! Sessions of browsers, and other sites that would make use of them.
 
-use crate::support::{Api, Call, PASSWORD, Reply};
+use crate::{
+    all_requests::{ADMIN, House, NOBODY},
+    support::{Api, Call, PASSWORD, Reply},
+};
 use charter_http::{ACCESS_TABLE, Gate};
 use serde_json::json;
 
@@ -46,45 +49,88 @@ async fn a_browser_keeps_its_session_in_a_cookie_no_script_reads() {
     by_page(api.call("GET", "/user/me"), &cookie).send().await.refused(401, "invalid_token");
 }
 
+/// What a page of another site may have a browser send along: nothing at all, its origin, or none; with what a script
+/// may not add unless it is asked first, and without.
+const FOREIGN: [&[(&str, &str)]; 9] = [
+    &[("origin", "https://evil.example"), ("x-charter-request", "1")],
+    &[("origin", "null"), ("x-charter-request", "1")],
+    &[("x-charter-request", "1")],
+    &[],
+    &[("origin", OWN)],
+    &[("origin", OWN), ("sec-fetch-site", "cross-site"), ("x-charter-request", "1")],
+    &[("origin", OWN), ("sec-fetch-site", "same-site"), ("x-charter-request", "1")],
+    &[("origin", OWN), ("origin", "https://evil.example"), ("x-charter-request", "1")],
+    &[("origin", "https://evil.example"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-site", "cross-site")],
+];
+/// What a form or a script may send without being asked first, and what the API takes.
+const FORMS: [&str; 4] = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json",
+];
+
+/// A request that an administrator's own page could make: so only where it is from stands in its way.
 #[tokio::test]
-async fn nothing_is_changed_for_a_page_of_another_site() {
-    let api = Api::furnished().await;
-    let (_, cookie) = signed_in(&api).await;
-    let head = api.head();
-    let foreign: [&[(&str, &str)]; 8] = [
-        &[("origin", "https://evil.example"), ("x-charter-request", "1")],
-        &[("origin", "null"), ("x-charter-request", "1")],
-        &[("x-charter-request", "1")],
-        &[],
-        &[("origin", OWN)],
-        &[("origin", OWN), ("sec-fetch-site", "cross-site"), ("x-charter-request", "1")],
-        &[("origin", OWN), ("sec-fetch-site", "same-site"), ("x-charter-request", "1")],
-        &[("origin", OWN), ("origin", "https://evil.example"), ("x-charter-request", "1")],
-    ];
+async fn nothing_is_changed_for_a_page_of_another_site_on_any_route() {
+    let mut house = House::new().await;
     for row in ACCESS_TABLE.iter().filter(|row| row.gate != Gate::Public && row.method != "GET") {
-        let path = row.path.replace("{type}", "folder").replace("{id}", "eu").replace("{user}", "ada");
-        let path = path.replace("{token}", "x").replace("{namespace}", "game").replace("{name}", "directory");
-        for headers in foreign {
-            for content_type in ["application/json", "text/plain", "application/x-www-form-urlencoded"] {
-                let mut call = api.call(row.method, &path).header("host", HOST).header("cookie", &cookie);
-                for (name, value) in headers {
-                    call = call.header(name, value);
-                }
-                let call = call.header("if-match", "*").raw(content_type, b"{}");
-                let reply = call.send().await;
-                if row.path.starts_with("/scim/") {
-                    // The standard's errors have no such code.
-                    assert_eq!(reply.status, 403, "{row:?}: {}", reply.text);
-                } else {
-                    reply.refused(403, "cross_site");
-                }
+        let made = house.made(row, ADMIN).await;
+        let cookie = format!("charter={}", house.session_of("boss").await.0);
+        let head = house.api.head();
+        let body = made.body().map(ToString::to_string).unwrap_or_default();
+        let call = |method: &str| {
+            let call = house.api.call(method, &made.path(row)).header("cookie", &cookie);
+            call.header("host", HOST).header("if-match", "*").header("x-reason", "it is tried")
+        };
+        for headers in FOREIGN {
+            for form in FORMS {
+                let foreign =
+                    headers.iter().fold(call(row.method), |call, (name, value)| call.header(name, value));
+                let reply = foreign.raw(form, body.as_bytes()).send().await;
+                assert_eq!(reply.status, 403, "{row:?} {headers:?} {form}: {}", reply.text);
+                // The standard's errors have no such code.
+                assert!(
+                    row.path.starts_with("/scim/") || reply.code() == "cross_site",
+                    "{row:?}: {}",
+                    reply.text
+                );
             }
+            let read = headers.iter().fold(call("GET"), |call, (name, value)| call.header(name, value));
+            read.send().await;
         }
+        house.api.unchanged_since(head);
+        if row.path.ends_with("/resume") {
+            continue;
+        }
+        let own = call(row.method).header("origin", OWN).header("sec-fetch-site", "same-origin");
+        let own = own.header("x-charter-request", "1");
+        let own = if made.body().is_some() { own.raw("application/json", body.as_bytes()) } else { own };
+        let reply = own.send().await;
+        assert!((200..300).contains(&reply.status), "{row:?}: {} {}", reply.status, reply.text);
     }
-    let read = api.call("GET", "/user/me").header("host", HOST).header("cookie", &cookie);
+    let (_, cookie) = signed_in(&house.api).await;
+    let read = house.api.call("GET", "/user/me").header("host", HOST).header("cookie", &cookie);
     read.header("sec-fetch-site", "cross-site").send().await.refused(403, "cross_site");
-    api.unchanged_since(head);
-    by_page(api.call("GET", "/user/me"), &cookie).send().await.ok(200);
+}
+
+/// Those need no cookie; they take what no form can send.
+#[tokio::test]
+async fn no_form_reaches_a_route_that_is_open_to_everybody() {
+    let mut house = House::new().await;
+    for row in ACCESS_TABLE.iter().filter(|row| row.gate == Gate::Public && row.method != "GET") {
+        let made = house.made(row, NOBODY).await;
+        let body = made.body().unwrap().to_string();
+        let head = house.api.head();
+        for form in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
+        {
+            let call = house.api.call(row.method, row.path).header("host", HOST).raw(form, body.as_bytes());
+            call.send().await.refused(415, "unsupported_media_type");
+        }
+        let call = house.api.call("GET", row.path).header("host", HOST).send().await;
+        assert!([200, 405].contains(&call.status), "{row:?}: {}", call.text);
+        house.api.unchanged_since(head);
+    }
 }
 
 #[tokio::test]

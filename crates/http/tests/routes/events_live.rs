@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(20);
 const SOON: Duration = Duration::from_millis(10);
 
 /// An open stream and what came so far.
-struct Reader {
+pub(crate) struct Reader {
     body: BodyDataStream,
     text: String,
 }
@@ -33,19 +33,19 @@ impl Reader {
         }
     }
 
-    async fn until(&mut self, text: &str) {
+    pub(crate) async fn until(&mut self, text: &str) {
         while !self.text.contains(text) {
             assert!(self.more().await, "ended before `{text}`: {}", self.text);
         }
     }
 
     /// Everything to its end.
-    async fn rest(&mut self) -> &str {
+    pub(crate) async fn rest(&mut self) -> &str {
         while self.more().await {}
         &self.text
     }
 
-    fn offsets(&self) -> Vec<u64> {
+    pub(crate) fn offsets(&self) -> Vec<u64> {
         let ids = self.text.lines().filter_map(|line| line.strip_prefix("id: "));
         ids.map(|id| id.parse().unwrap()).collect()
     }
@@ -72,7 +72,7 @@ async fn asked(api: &Api, secret: &str, path: &str, headers: &[(&str, &str)]) ->
     Ok(Reader { body: response.into_body().into_data_stream(), text: String::new() })
 }
 
-async fn opened(api: &Api, secret: &str, path: &str) -> Reader {
+pub(crate) async fn opened(api: &Api, secret: &str, path: &str) -> Reader {
     asked(api, secret, path, &[]).await.unwrap_or_else(|reply| panic!("{}", reply.text))
 }
 
@@ -82,7 +82,7 @@ async fn api_with(config: HttpConfig) -> Api {
     api
 }
 
-async fn group(api: &Api, slug: &str) -> u64 {
+pub(crate) async fn group(api: &Api, slug: &str) -> u64 {
     api.admin("POST", "/groups", json!({"slug": slug})).await.ok(201);
     api.head().get()
 }

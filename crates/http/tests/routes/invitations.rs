@@ -9,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+/// Letters, as they came.
 #[derive(Default)]
-struct Post(Mutex<Vec<Letter>>);
+pub(crate) struct Post(Mutex<Vec<Letter>>);
 
 #[async_trait]
 impl Mailer for Post {
@@ -32,12 +33,29 @@ impl Post {
         }
         panic!("letter {number} does not come")
     }
+
+    /// The secret of the link in the newest letter to an address, once one has come.
+    pub(crate) async fn secret_for(&self, address: &str) -> String {
+        let number = || self.0.lock().unwrap().iter().rposition(|letter| letter.to == address);
+        for _ in 0..2_000 {
+            if let Some(number) = number() {
+                return self.secret(number).await;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("no letter to {address} comes")
+    }
 }
 
 async fn mailing() -> (Api, Arc<Post>) {
+    mailing_with(Config::default()).await
+}
+
+/// An installation that sends mail, with settings of its own.
+pub(crate) async fn mailing_with(config: Config) -> (Api, Arc<Post>) {
     let post = Arc::new(Post::default());
     let public_url = Some("https://charter.example".to_owned());
-    let api = Api::set_up(Config { mailer: Some(post.clone()), public_url, ..Config::default() }).await;
+    let api = Api::set_up(Config { mailer: Some(post.clone()), public_url, ..config }).await;
     (api, post)
 }
 

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The groups, but for one that it can't take.
-struct Groups;
+pub(crate) struct Groups;
+
+/// As a configuration takes it.
+pub(crate) static GROUPS: Groups = Groups;
 
 static SPEC: Spec = Spec {
     name: "groups",

@@ -2,7 +2,7 @@
 
 use super::samples::{answer, batch_of, moment, with_answer};
 use crate::{Answer, Batch, IDEMPOTENCY_KEY_BYTES_MAX, IdempotencyKey, Store, StoreError};
-use charter_events::Offset;
+use charter_events::{Hash, Offset};
 use std::sync::Arc;
 
 async fn keep(store: &dyn Store, key: &str) -> Answer {
@@ -35,6 +35,27 @@ pub(super) async fn found_again(store: Arc<dyn Store>) {
     let before = append.head();
     assert_eq!(append.commit().await.unwrap(), before, "an answer alone moves no head");
     assert_eq!(find(&*store, &bare.key).await, Some(bare));
+}
+
+/// A caller and a key are two texts, not one: wherever the one ends and the other begins.
+pub(super) async fn by_both(store: Arc<dyn Store>) {
+    let texts = ["", "a", "ab", "b", ":", "a:", "\0", "a\0", "\0b"];
+    let head = store.head().await.unwrap();
+    let both = texts.iter().flat_map(|caller| texts.iter().map(move |key| (*caller, *key)));
+    let answers: Vec<Answer> = both
+        .enumerate()
+        .map(|(number, (caller, key))| Answer {
+            key: IdempotencyKey { caller: caller.into(), key: key.into() },
+            request_hash: Hash::new([u8::try_from(number).unwrap(); 32]),
+            ..answer("", head)
+        })
+        .collect();
+    let mut append = store.append().await.unwrap();
+    append.write(&Batch { answers: answers.clone(), ..Batch::default() }).await.unwrap();
+    append.commit().await.unwrap();
+    for answer in answers {
+        assert_eq!(find(&*store, &answer.key).await, Some(answer));
+    }
 }
 
 pub(super) async fn rolled_back(store: Arc<dyn Store>) {

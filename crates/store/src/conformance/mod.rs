@@ -75,6 +75,7 @@ cases! {
     "64 writers and 4 polling readers: no reader misses an event" => polling::writers_and_readers,
     "an answer is found again by its key, and by nothing else" => answers::found_again,
     "an answer of a rolled back append is not kept" => answers::rolled_back,
+    "an answer is found by its caller and its key, whatever they end in" => answers::by_both,
     "an idempotency key gets one answer" => answers::one_each,
     "old answers are forgotten" => answers::forgotten,
     "the installation's keys differ and stay" => secrets::installation,

@@ -4,6 +4,7 @@
 use crate::exit::{Failure, Outcome};
 use charter_control::TRACES;
 use opentelemetry_sdk::trace::SdkTracer;
+use std::panic;
 use tracing_subscriber::{
     EnvFilter, Layer, Registry, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt,
 };
@@ -47,5 +48,56 @@ pub(super) fn start_logs(format: LogFormat, directives: &str, tracer: Option<Sdk
         layers.push(spans.with_filter(filter_fn(|metadata| metadata.target() == TRACES)).boxed());
     }
     tracing_subscriber::registry().with(layers).init();
+    tell_panics();
     Ok(())
+}
+
+/// Has a panic told by its place alone: what it says may repeat what it was about, a password or a name among it.
+fn tell_panics() {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        let thread = std::thread::current();
+        tracing::error!(place, thread = thread.name(), "the program panicked: this is a mistake in it");
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    #[derive(Clone, Default)]
+    struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_by_its_place_and_not_by_what_it_was_about() {
+        let (captured, secret) = (Captured::default(), "a secret, \u{e9}".to_owned());
+        let writer = captured.clone();
+        let logs = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        let hook = panic::take_hook();
+        tell_panics();
+        tracing::subscriber::with_default(logs, || {
+            // As a mistake in reading somebody's text would: the standard library repeats the text.
+            let cut = panic::catch_unwind(|| secret.split_at(secret.len() - 1).0.len());
+            assert!(cut.is_err());
+        });
+        panic::set_hook(hook);
+        let told = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
+        assert!(told.contains("logs.rs:") && told.contains("panicked"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+    }
 }
