@@ -1,4 +1,4 @@
-//! Sign-in by password: the same work and the same answer whatever was wrong. Or as an identity that a provider has just
+//! Sign-in by password: the same work and the same answer whatever was wrong. Or as an identity a provider has just
 //! vouched for: the same answer whatever was wrong.
 
 use super::{SESSION_PREFIX, new_secret, passwords::Busy};
