@@ -119,8 +119,8 @@ impl schemars::JsonSchema for Sealed {
     }
 }
 
-/// HMAC-SHA-256 of a user's username, login name, external id or identity under the installation's key: 64 hex digits in
-/// JSON.
+/// HMAC-SHA-256 of a user's username, login name, external id or identity under the installation's key: 64 hex digits
+/// in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameTag([u8; 32]);
 

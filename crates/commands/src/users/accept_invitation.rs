@@ -1,7 +1,7 @@
 //! Makes an invited account active.
 //!
-//! Refused: `system_only`; `not_found`; `invalid_state` unless invited; `invalid_credential`, also for an identity where
-//! the account has another already; `name_taken`; `limit_exceeded`.
+//! Refused: `system_only`; `not_found`; `invalid_state` unless invited; `invalid_credential`, also for an identity
+//! where the account has another already; `name_taken`; `limit_exceeded`.
 
 use super::{invalid_state, known, require_identity_fits, require_names_free, require_password_fits};
 use crate::{

@@ -132,7 +132,8 @@ cases! {
         for to in [Some("home"), Some("work"), None] {
             let decided = w.ok("root", link("a", to));
             assert_eq!(names(&decided), ["user.profile_changed", "credential.sessions_ended"], "{to:?}");
-            assert!(matches!(&decided.events[0], Event::UserProfileChanged(e) if e.changed == [ProfileField::Identity]));
+            let Event::UserProfileChanged(e) = &decided.events[0] else { unreachable!() };
+            assert_eq!(e.changed, [ProfileField::Identity]);
         }
         assert!(w.ok("root", link("a", None)).events.is_empty());
     }

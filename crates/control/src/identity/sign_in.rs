@@ -1,5 +1,5 @@
-//! Sign-in by password, or as an identity a provider has just vouched for: the same work and the same answer whatever was
-//! wrong.
+//! Sign-in by password: the same work and the same answer whatever was wrong. Or as an identity a provider has just
+//! vouched for: the same answer whatever was wrong.
 
 use super::{SESSION_PREFIX, new_secret, passwords::Busy};
 use crate::{control::Control, request::RequestMeta, secret::SecretText};

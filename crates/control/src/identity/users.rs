@@ -61,8 +61,8 @@ impl ProfilePatch {
             || self.identity.is_some()
     }
 
-    /// The profile with the changes, and which they are, sorted. A directory whose ids are an issuer's subjects links by
-    /// setting one, and unlinks whom it had linked by taking it away.
+    /// The profile with the changes, and which they are, sorted. A directory whose ids are an issuer's subjects links
+    /// by setting one, and unlinks whom it had linked by taking it away.
     fn apply(
         self,
         profile: &Profile,

@@ -137,9 +137,7 @@ pub(crate) async fn credential_reset(ask: Ask, body: Body<dto::CredentialResetRe
     Ok(Answer::done(receipt.last))
 }
 
-/// Links a user to an identity at a provider, in place of any he is linked to: whoever is that there can then sign in as
-/// him, so it takes what resetting his password takes. For oneself it takes an administrator without end. His sessions
-/// end. A service has none.
+/// Links a user to an identity at a provider: who is that there signs in as him. Guarded as a reset; his sessions end.
 #[utoipa::path(put, path = "/api/v1/users/{id}/identity", operation_id = "link_identity", tag = "users",
     params(("id" = String, Path, description = "Id, username or external id")),
     request_body = dto::Identity, responses((status = 200, description = "As he is now", body = dto::User)))]

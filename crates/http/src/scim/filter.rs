@@ -439,7 +439,8 @@ mod tests {
     #[test]
     fn what_a_filter_is_read_as_is_bounded_at_every_size() {
         let joined = |word: &'static str| move |size: usize| vec!["id pr"; size].join(&format!(" {word} "));
-        let shapes: [(&str, Box<dyn Fn(usize) -> String>); 5] = [
+        type Shape = (&'static str, Box<dyn Fn(usize) -> String>);
+        let shapes: [Shape; 5] = [
             ("or", Box::new(joined("or"))),
             ("and", Box::new(joined("and"))),
             ("not", Box::new(|size| format!("{}id pr{}", "not (".repeat(size), ")".repeat(size)))),
