@@ -447,6 +447,9 @@ async fn no_spelling_of_an_id_leads_to_another_on_any_route() {
                 "POST" | "PATCH" => call.json(&json!({})),
                 "PUT" if row.path.contains("{namespace}") => call.json(&catalog()),
                 "PUT" if row.path.starts_with("/scim/") => call.json(&json!({})),
+                "PUT" if row.path.ends_with("/identity") => {
+                    call.json(&json!({"issuer": "https://id.example.org", "subject": "s"}))
+                }
                 _ => call,
             };
             let reply = call.send().await;

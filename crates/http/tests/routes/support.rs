@@ -170,7 +170,8 @@ impl Api {
         let roots =
             ["/api", "/access", "/.well-known", "/scim", "/healthz", "/readyz", "/metrics", "/assets"];
         let pages = ["/invitation", "/reset-password"];
-        let rooted = roots.iter().any(|root| path.starts_with(root)) || pages.contains(&path);
+        let rooted = roots.iter().any(|root| path.starts_with(root))
+            || pages.contains(&path.split('?').next().unwrap());
         let path = if rooted { path.to_owned() } else { format!("/api/v1{path}") };
         Call { api: self, method: method.to_owned(), path, headers: Vec::new(), body: Vec::new() }
     }
