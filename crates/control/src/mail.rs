@@ -1,9 +1,9 @@
 //! Letters to people: a bounded number of them under way, each tried a few times, none of them ever waited for.
 //!
-//! A letter is only in memory: what it says is a secret. A server that ends tries each once more, for a bounded time; one
-//! that was not sent by then is gone. That a letter was sent is kept beside the link in it, so whoever caused one that was
-//! not can be told, and sends another. What is logged of a letter is for whom and why it failed, never an address, a name
-//! or what it says.
+//! A letter is only in memory: what it says is a secret. A server that ends tries each once more, for a bounded time;
+//! one that was not sent by then is gone. That a letter was sent is kept beside the link in it, so whoever caused one
+//! that was not can be told, and sends another. What is logged of a letter is for whom and why it failed, never an
+//! address, a name or what it says.
 
 use crate::{control::Inner, secret::SecretText};
 use async_trait::async_trait;

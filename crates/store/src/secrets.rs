@@ -141,8 +141,8 @@ pub struct CredentialRow {
     pub expires_at: Option<Timestamp>,
     /// The policy version it began at: a later event may end it.
     pub began: Offset,
-    /// When it was last seen in use; written in batches, so it may lag. Of a link: when its letter was sent, or, where it
-    /// was shown instead, when it was made.
+    /// When it was last seen in use; written in batches, so it may lag. Of a link: when its letter was sent, or,
+    /// where it was shown instead, when it was made.
     pub last_used: Option<Timestamp>,
 }
 

@@ -89,7 +89,7 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         verb: identity::Verb,
     },
-    /// Have somebody choose another password, or his first one: a link goes to his address on record, or is printed once
+    /// Have somebody choose a password: a link goes to his address on record, or is printed once
     ///
     /// His sessions end. Administrators have no such link: set their password instead.
     ResetLink {

@@ -1,10 +1,10 @@
 //! Makes a link with which a user chooses another password, or his first one. It goes to his address on record, or the
 //! caller hands it over. Sessions and links that began before it end.
 //!
-//! Refused: `forbidden` without `core.user.edit`; `token_too_narrow` for one's own through a masked token; `not_found`;
-//! `invalid_state` unless active, and for whoever is or will be an administrator, whose password no link replaces;
-//! `invalid_credential` for a service; `not_held`, `outlives_holder` unless the caller holds for good whatever that user
-//! has and will have, when he is shown the link himself or that user is an administrator.
+//! Refused: `forbidden` without `core.user.edit`; `token_too_narrow` for one's own through a masked token;
+//! `not_found`; `invalid_state` unless active, and for whoever is or will be an administrator, whose password no link
+//! replaces; `invalid_credential` for a service; `not_held`, `outlives_holder` unless the caller holds for good
+//! whatever that user has and will have, when he is shown the link himself or that user is an administrator.
 
 use super::require_unmasked;
 use crate::{

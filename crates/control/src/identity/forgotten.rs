@@ -63,8 +63,8 @@ impl Control {
         Ok(())
     }
 
-    /// Sets another password, or a first one, for whoever has the link that was sent for it. The link works once, and all
-    /// sessions of its user end.
+    /// Sets another password, or a first one, for whoever has the link that was sent for it. The link works once, and
+    /// all sessions of its user end.
     ///
     /// # Errors
     /// [`IdentityError::InvalidLink`] for a link that is unknown, used, expired or replaced, and any other.

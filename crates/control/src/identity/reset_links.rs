@@ -1,5 +1,5 @@
-//! Links with which somebody chooses another password, made by an administrator: sent to the address on record, or shown
-//! to whoever asked for one, once. They are taken like those for a forgotten password.
+//! Links with which somebody chooses another password, made by an administrator: sent to the address on record, or
+//! shown to whoever asked for one, once. They are taken like those for a forgotten password.
 
 use super::links::{Link, NewLink, Purpose, Way};
 use crate::{

@@ -1,5 +1,5 @@
-// The pages that links in letters lead to. The secret stands behind `#`, which no browser sends to a server; it is taken
-// out of the address at once, so that neither the history nor a look over the shoulder keeps it.
+// The pages that links in letters lead to. The secret stands behind `#`, which no browser sends to a server; it is
+// taken out of the address at once, so that neither the history nor a look over the shoulder keeps it.
 "use strict";
 
 (() => {

@@ -161,8 +161,8 @@ pub(crate) async fn unlink(ask: Ask, body: NoBody) -> Answered<()> {
 }
 
 /// Makes a link with which a user chooses another password, or his first one. It is sent to the address on record;
-/// without one, or where the server sends no mail, it is in the answer, once. His sessions end, and links that were sent
-/// before. Administrators have none: 409 `invalid_state`.
+/// without one, or where the server sends no mail, it is in the answer, once. His sessions end, and links that were
+/// sent before. Administrators have none: 409 `invalid_state`.
 #[utoipa::path(post, path = "/api/v1/users/{id}/reset-link", operation_id = "send_reset_link", tag = "users",
     params(("id" = String, Path, description = "Id, username or external id")),
     responses((status = 200, description = "On its way, or to be handed over", body = dto::ResetLink)))]
