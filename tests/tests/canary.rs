@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use base64::Engine;
-use charter_tests::{Caller, Database, Installation, PASSWORD, Server, on_both_databases};
+use charter_tests::{
+    Browser, CLIENT_SECRET, Caller, Database, Installation, PASSWORD, on_both_databases, server_and_provider,
+};
 use serde_json::json;
 use std::{fmt::Write, path::Path};
 
@@ -128,6 +130,27 @@ async fn push(caller: &Caller, method: &reqwest::Method, path: &str, secret: &st
     answers
 }
 
+/// A sign-in by each way at the identity provider, so that all that is secret on these ways is used.
+async fn at_the_provider(server: &str, canaries: &mut Vec<Canary>) {
+    let mut browser = Browser::of("nobody").unwrap();
+    let begin = format!("{server}/api/v1/session/oidc");
+    let back = browser.follow(&begin, "/oidc/callback").await.unwrap().location.unwrap();
+    let carried = browser.cookie("charter-oidc").unwrap().to_owned();
+    assert_eq!(browser.open(&back).await.unwrap().status, 403, "nobody is linked to it");
+    let url = reqwest::Url::parse(&back).unwrap();
+    let code = url.query_pairs().find(|(name, _)| name == "code").map(|(_, code)| code.into_owned()).unwrap();
+    let nobody = Caller::new(server, None);
+    let begun = nobody.post("/api/v1/session/device", &json!({})).await.unwrap().expect(200).unwrap();
+    let handle = begun.text("handle").unwrap().to_owned();
+    let asked = nobody.post("/api/v1/session/device/token", &json!({ "handle": handle })).await.unwrap();
+    assert_eq!(asked.code(), "authorization_pending");
+    canaries.extend([
+        Canary::new("code of the identity provider", &code),
+        Canary::new("cookie of a browser on its way", &carried),
+        Canary::new("handle of a device", &handle),
+    ]);
+}
+
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -141,7 +164,7 @@ fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
 
 async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Installation) {
     let installation = installation.with("CHARTER_LOG", "trace").with("CHARTER_ADDRESS_RATE", "0");
-    let server = Server::start(&installation).await.unwrap();
+    let (installation, server, _provider) = server_and_provider(installation).await.unwrap();
     let code = server.setup_code.clone().unwrap();
     let session = server.set_up().await.unwrap();
     let issued = session.post("/api/v1/user/me/tokens", &json!({"name": "canary"})).await.unwrap();
@@ -154,6 +177,7 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
         Canary::new("password", PASSWORD),
         Canary::new("session", &bare(session.secret().unwrap())),
         Canary::new("token", &bare(&token)),
+        Canary::new("secret at the identity provider", CLIENT_SECRET),
     ];
     if installation.kind() == Database::Postgres {
         let url = &installation.database().unwrap().server_url;
@@ -162,6 +186,8 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
             password.and_then(|(who, _)| who.split_once(':')).map(|(_, password)| password.to_owned());
         canaries.extend(password.map(|password| Canary::new("database's password", &password)));
     }
+
+    at_the_provider(&server.url, &mut canaries).await;
 
     let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
     for (method, path) in routes(&admin).await {
@@ -204,6 +230,10 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
     }
     server.stop().unwrap();
     visit(&installation.data(0), &mut |path, bytes| {
+        // Where whoever set it up keeps it.
+        if path.ends_with("secrets/client-secret") {
+            return;
+        }
         canaries.iter().for_each(|canary| canary.is_not_in(&path.display().to_string(), bytes));
     });
 }

@@ -4,6 +4,7 @@
 use crate::secret::Secret;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 
 /// How many random bytes each value is of.
 const RANDOM_BYTES: usize = 32;
@@ -23,6 +24,11 @@ impl Flow {
     /// A new one; none when the system gives no random bytes.
     pub fn new() -> Option<Self> {
         Some(Self { state: random()?, nonce: random()?, verifier: random()? })
+    }
+
+    /// Whether a state is this one's. How long that takes tells nothing of it.
+    pub fn is_state(&self, state: &str) -> bool {
+        state.as_bytes().ct_eq(self.state.expose().as_bytes()).into()
     }
 
     /// What the provider is shown of the verifier (RFC 7636, 4.2, `S256`).
@@ -46,6 +52,22 @@ mod tests {
         let verifier = Secret::new("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
         let flow = Flow { verifier, ..Flow::new().unwrap() };
         assert_eq!(flow.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    }
+
+    #[test]
+    fn a_state_is_a_flows_own_or_it_is_not() {
+        let flow = Flow::new().unwrap();
+        let state = flow.state.expose().to_owned();
+        assert!(flow.is_state(&state));
+        for other in [
+            "",
+            &state[1..],
+            &format!("{state}A"),
+            &state.to_lowercase(),
+            Flow::new().unwrap().state.expose(),
+        ] {
+            assert!(!flow.is_state(other), "{other}");
+        }
     }
 
     #[test]

@@ -29,8 +29,8 @@ impl Issuer {
         Url::parse(&format!("{base}/.well-known/openid-configuration")).ok()
     }
 
-    /// An address its description names, if it is taken: by TLS, or, where the issuer itself is on this machine without,
-    /// on this machine.
+    /// An address its description names, if it is taken: by TLS, or, where the issuer itself is on this machine
+    /// without, on this machine.
     pub(crate) fn endpoint(&self, text: &str) -> Option<Url> {
         let url = address(text)?;
         let here = self.0.starts_with("http://");

@@ -263,6 +263,16 @@ impl RelyingParty {
         url: Url,
         form: &[(&str, &str)],
     ) -> Result<Answered, OidcError> {
+        let (body, authorization) = self.authenticated(description, form)?;
+        self.http.post(url, body, authorization).await
+    }
+
+    /// A form with what shows that it is this client's.
+    fn authenticated(
+        &self,
+        description: &Description,
+        form: &[(&str, &str)],
+    ) -> Result<(String, Option<HeaderValue>), OidcError> {
         let mut body = Serializer::new(String::new());
         body.extend_pairs(form);
         let authorization = match &self.client.secret {
@@ -279,7 +289,7 @@ impl RelyingParty {
                 }
             },
         };
-        self.http.post(url, body.finish(), authorization).await
+        Ok((body.finish(), authorization))
     }
 
     /// Id and secret in the header, each encoded as in a form before (RFC 6749, 2.3.1).

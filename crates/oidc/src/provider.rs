@@ -1,6 +1,6 @@
 //! What is known of the provider: its description and its keys, read when they are needed, and again when they are old.
-//! One request at a time asks for each; after one that failed nobody asks again for a moment, so that a provider that is
-//! away is not waited for by everybody.
+//! One request at a time asks for each; after one that failed nobody asks again for a moment, so that a provider that
+//! is away is not waited for by everybody.
 
 use crate::{
     discovery::Description,

@@ -125,7 +125,7 @@ async fn read(request: Request) -> Result<(Vec<u8>, Hash), Problem> {
 }
 
 /// The members of bodies that hold secrets. The hash of a request is stored, and a password could be guessed by it.
-const SECRET_MEMBERS: [&str; 5] = ["password", "current", "new", "code", "secret"];
+const SECRET_MEMBERS: [&str; 6] = ["password", "current", "new", "code", "secret", "handle"];
 
 /// What a body is recognised by: its bytes, or, if it holds secrets, its members without what the secrets are.
 fn without_secrets(bytes: &[u8]) -> Cow<'_, [u8]> {
