@@ -35,7 +35,7 @@ CHECKS := .venv/checks
 CHARTER := $(CARGO) run $(FLAGS) --release --package charter-cli --
 
 .PHONY: help run run-sqlite-none run-with-services services test check fmt schemas bench lint-api \
-  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-checks need-none need-sqlite
+  need-cargo need-nextest need-cc need-npm need-postgres need-nats need-checks need-provider need-none need-sqlite
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,7 +64,7 @@ run-with-services:
 services: need-cargo need-cc need-postgres need-nats ## start a throw-away PostgreSQL and NATS; prints their URLs
 	@$(SERVICES)
 
-test: need-cargo need-cc need-nextest need-postgres need-nats need-checks ## everything CI runs
+test: need-cargo need-cc need-nextest need-postgres need-nats need-checks need-provider ## everything CI runs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy $(FLAGS) --workspace --all-targets -- -D warnings
 	$(CARGO) build $(FLAGS) $(PRODUCT) --bins
@@ -129,6 +129,9 @@ need-nats:
 
 need-checks:
 	@[ -n "$${CHARTER_TEST_PYTHON:-}" ] || $(MAKE) --no-print-directory $(CHECKS)
+
+# the identity provider of the tests is installed with the linter
+need-provider: $(SPECTRAL)
 
 $(NATS): $(TOOLS)/requirements.txt | $(PYTHON)
 	$(PIP) $<

@@ -155,6 +155,14 @@ impl Caller {
         self.send(self.request(reqwest::Method::PUT, path).json(body)).await
     }
 
+    /// PATCH with a JSON body.
+    ///
+    /// # Errors
+    /// When no whole answer comes back.
+    pub async fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Answer> {
+        self.send(self.request(reqwest::Method::PATCH, path).json(body)).await
+    }
+
     /// DELETE.
     ///
     /// # Errors

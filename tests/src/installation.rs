@@ -61,6 +61,26 @@ impl Installation {
         self
     }
 
+    /// A file in its folder that its owner alone may read.
+    ///
+    /// # Errors
+    /// When it can't be written.
+    pub fn secret_file(&self, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+        use std::{io::Write, os::unix::fs::OpenOptionsExt};
+        let folder = self.folder.path().join("secrets");
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(name);
+        let mut options = std::fs::OpenOptions::new();
+        options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)?
+            .write_all(text.as_bytes())?;
+        Ok(path)
+    }
+
     /// With the stream on a NATS server.
     #[must_use]
     pub fn with_nats(self, url: impl Into<String>) -> Self {

@@ -4,7 +4,10 @@
 
 use base64::Engine;
 use charter_services::{Nats, NatsSettings, free_port};
-use charter_tests::{Caller, Database, Installation, PASSWORD, Server, eventually, on_both_databases};
+use charter_tests::{
+    Browser, CLIENT_SECRET, Caller, Database, Installation, PASSWORD, Server, eventually, on_both_databases,
+    server_and_provider,
+};
 use serde_json::json;
 use std::{
     fmt::Write,
@@ -209,6 +212,27 @@ async fn push(caller: &Caller, method: &reqwest::Method, path: &str, secret: &st
     answers
 }
 
+/// A sign-in by each way at the identity provider, so that all that is secret on these ways is used.
+async fn at_the_provider(server: &str, canaries: &mut Vec<Canary>) {
+    let mut browser = Browser::of("nobody").unwrap();
+    let begin = format!("{server}/api/v1/session/oidc");
+    let back = browser.follow(&begin, "/oidc/callback").await.unwrap().location.unwrap();
+    let carried = browser.cookie("charter-oidc").unwrap().to_owned();
+    assert_eq!(browser.open(&back).await.unwrap().status, 403, "nobody is linked to it");
+    let url = reqwest::Url::parse(&back).unwrap();
+    let code = url.query_pairs().find(|(name, _)| name == "code").map(|(_, code)| code.into_owned()).unwrap();
+    let nobody = Caller::new(server, None);
+    let begun = nobody.post("/api/v1/session/device", &json!({})).await.unwrap().expect(200).unwrap();
+    let handle = begun.text("handle").unwrap().to_owned();
+    let asked = nobody.post("/api/v1/session/device/token", &json!({ "handle": handle })).await.unwrap();
+    assert_eq!(asked.code(), "authorization_pending");
+    canaries.extend([
+        Canary::new("code of the identity provider", &code),
+        Canary::new("cookie of a browser on its way", &carried),
+        Canary::new("handle of a device", &handle),
+    ]);
+}
+
 fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -319,8 +343,11 @@ fn of_the_server(code: &str, session: &str, token: &str, link: &str) -> Vec<(&'s
 
 /// The secrets of what is around a server, none of which is ever sent to it.
 fn of_the_surroundings(installation: &Installation) -> Vec<Canary> {
-    let mut canaries =
-        vec![Canary::new("stream's password", NATS_PASSWORD), Canary::new("mail's password", MAIL_PASSWORD)];
+    let mut canaries = vec![
+        Canary::new("stream's password", NATS_PASSWORD),
+        Canary::new("mail's password", MAIL_PASSWORD),
+        Canary::new("secret at the identity provider", CLIENT_SECRET),
+    ];
     if installation.kind() == Database::Postgres {
         let url = &installation.database().unwrap().server_url;
         let password = url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
@@ -332,7 +359,7 @@ fn of_the_surroundings(installation: &Installation) -> Vec<Canary> {
 
 async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Installation) {
     let (installation, around) = Around::of(installation).await;
-    let server = Server::start(&installation).await.unwrap();
+    let (installation, server, _provider) = server_and_provider(installation).await.unwrap();
     let code = server.setup_code.clone().unwrap();
     let session = server.set_up().await.unwrap();
     let issued = session.post("/api/v1/user/me/tokens", &json!({"name": "canary"})).await.unwrap();
@@ -342,7 +369,8 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
     let invited = admin.post("/api/v1/invitations", &invited).await.unwrap().expect(201).unwrap();
     let link = around.mail.link().await;
     let sent = of_the_server(&code, session.secret().unwrap(), &token, &link);
-    let kept = of_the_surroundings(&installation);
+    let mut kept = of_the_surroundings(&installation);
+    at_the_provider(&server.url, &mut kept).await;
     let canaries = || sent.iter().map(|(.., canary)| canary).chain(&kept);
     canaries().for_each(|canary| canary.is_not_in("an invitation", invited.body.to_string().as_bytes()));
 
@@ -404,6 +432,10 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
     }
     server.stop().unwrap();
     visit(&installation.data(0), &mut |path, bytes| {
+        // Where whoever set it up keeps it.
+        if path.ends_with("secrets/client-secret") {
+            return;
+        }
         canaries().for_each(|canary| canary.is_not_in(&path.display().to_string(), bytes));
         if path.extension().is_some_and(|extension| extension == "backup") {
             keys.of_users.iter().for_each(|key| key.is_not_in("a backup", bytes));

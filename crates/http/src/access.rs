@@ -48,7 +48,7 @@ pub struct Row {
     pub path: &'static str,
     /// What the gate asks.
     pub gate: Gate,
-    /// The query parameters the route takes: any other is refused.
+    /// The query parameters the route takes: any other is refused, or with `*` passed over, where a standard wants it.
     pub query: &'static [&'static str],
     /// Whether the request must name the version it is about, with `If-Match`.
     pub if_match: bool,
@@ -145,8 +145,13 @@ access_table! {
 
     read   GET    "/api/v1/setup", Public, [], setup::state;
     write  POST   "/api/v1/setup", Public, [], setup::first_administrator;
+    read   GET    "/api/v1/sign-in", Public, [], session::ways;
     read   POST   "/api/v1/session", Public, [], session::sign_in;
     write  DELETE "/api/v1/session", SelfOnly, [], session::sign_out;
+    read   GET    "/api/v1/session/oidc", Public, ["return_to"], oidc::begin;
+    read   GET    "/api/v1/session/oidc/callback", Public, ["code", "state", "iss", "error", "*"], oidc::callback;
+    read   POST   "/api/v1/session/device", Public, [], oidc::begin_device;
+    read   POST   "/api/v1/session/device/token", Public, [], oidc::finish_device;
     read   GET    "/api/v1/user/me", SelfOnly, [], me::me;
     write  PUT    "/api/v1/user/me/password", SelfOnly, [], me::change_password;
     read   GET    "/api/v1/user/me/sessions", SelfOnly, [], me::sessions;
@@ -176,6 +181,7 @@ access_table! {
     read   GET    "/api/v1/invitations", Key("core.user.read"), ["limit", "cursor"], invitations::list;
     write  POST   "/api/v1/invitations", Key("core.user.create"), [], invitations::invite;
     read   POST   "/api/v1/invitations/accept", Public, [], invitations::accept;
+    read   POST   "/api/v1/invitations/oidc", Public, [], oidc::begin_invitation;
     write  POST   "/api/v1/invitations/{id}/resend", Key("core.user.create"), [], invitations::resend;
     write  DELETE "/api/v1/invitations/{id}", Key("core.user.delete"), [], invitations::withdraw;
     read   POST   "/api/v1/password/forgotten", Public, [], invitations::forgotten;

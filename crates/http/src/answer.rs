@@ -21,13 +21,20 @@ pub(crate) struct Answer<T> {
     version: Offset,
     etag: Option<Offset>,
     location: Option<String>,
-    cookie: Option<HeaderValue>,
+    cookies: Vec<HeaderValue>,
 }
 
 impl<T> Answer<T> {
     /// 200.
     pub(crate) const fn ok(version: Offset, body: T) -> Self {
-        Self { status: StatusCode::OK, body: Some(body), version, etag: None, location: None, cookie: None }
+        Self {
+            status: StatusCode::OK,
+            body: Some(body),
+            version,
+            etag: None,
+            location: None,
+            cookies: Vec::new(),
+        }
     }
 
     /// 201, and where the new thing is.
@@ -40,10 +47,17 @@ impl<T> Answer<T> {
         Self { status: StatusCode::ACCEPTED, location: Some(location), ..Self::ok(version, body) }
     }
 
+    /// The same with another body.
+    pub(crate) fn map<U>(self, to: impl FnOnce(T) -> U) -> Answer<U> {
+        let Self { status, body, version, etag, location, cookies } = self;
+        Answer { status, body: body.map(to), version, etag, location, cookies }
+    }
+
     /// With what a browser is to keep, or to forget.
     #[must_use]
-    pub(crate) fn cookie(self, cookie: Option<HeaderValue>) -> Self {
-        Self { cookie, ..self }
+    pub(crate) fn cookie(mut self, cookie: Option<HeaderValue>) -> Self {
+        self.cookies.extend(cookie);
+        self
     }
 
     /// With the version of the thing shown, which `If-Match` takes.
@@ -57,7 +71,19 @@ impl<T> Answer<T> {
 impl Answer<()> {
     /// 204.
     pub(crate) const fn done(version: Offset) -> Self {
-        Self { status: StatusCode::NO_CONTENT, body: None, version, etag: None, location: None, cookie: None }
+        Self {
+            status: StatusCode::NO_CONTENT,
+            body: None,
+            version,
+            etag: None,
+            location: None,
+            cookies: Vec::new(),
+        }
+    }
+
+    /// 303: where a browser goes from here.
+    pub(crate) fn elsewhere(version: Offset, location: String) -> Self {
+        Self { status: StatusCode::SEE_OTHER, location: Some(location), ..Self::done(version) }
     }
 }
 
@@ -80,8 +106,8 @@ impl<T: Serialize> IntoResponse for Answer<T> {
         {
             headers.insert(header::ETAG, value);
         }
-        if let Some(cookie) = self.cookie {
-            headers.insert(header::SET_COOKIE, cookie);
+        for cookie in self.cookies {
+            headers.append(header::SET_COOKIE, cookie);
         }
         if let Some(value) = self.location.and_then(|path| HeaderValue::from_str(&path).ok()) {
             headers.insert(header::LOCATION, value);

@@ -14,6 +14,7 @@ mod body;
 pub mod dto;
 mod edge;
 mod live;
+mod oidc;
 mod openapi;
 mod openmetrics;
 mod pages;
@@ -28,6 +29,7 @@ pub use authzen::{InvalidSubjectType, InvalidUrl, PublicUrl, SubjectType};
 pub use body::BODY_BYTES_MAX;
 pub use edge::{CONNECTIONS_MAX, Listening, Tls, TlsError, serve, serve_over};
 pub use ipnet::IpNet;
+pub use oidc::{CALLBACK_PATH, IdentityProvider};
 
 use axum::{Extension, Router, middleware::from_fn_with_state};
 use charter_control::Control;
@@ -59,6 +61,8 @@ pub struct HttpConfig {
     pub public_url: Option<PublicUrl>,
     /// What users are called besides `user` by those who ask in the words of AuthZEN.
     pub subject_types: Vec<SubjectType>,
+    /// The identity provider people may sign in at.
+    pub oidc: Option<IdentityProvider>,
     /// The proxies that are believed whom a request is from.
     pub trusted_proxies: Vec<IpNet>,
     /// How often each caller who is signed in may ask.
@@ -96,6 +100,7 @@ impl Default for HttpConfig {
             encrypted: false,
             public_url: None,
             subject_types: Vec::new(),
+            oidc: None,
             trusted_proxies: Vec::new(),
             caller_rate: None,
             credential_rate: None,
@@ -114,6 +119,7 @@ impl std::fmt::Debug for HttpConfig {
             .field("encrypted", &self.encrypted)
             .field("public_url", &self.public_url)
             .field("subject_types", &self.subject_types)
+            .field("oidc", &self.oidc.as_ref().map(|provider| &provider.name))
             .field("trusted_proxies", &self.trusted_proxies)
             .field("caller_rate", &self.caller_rate)
             .field("credential_rate", &self.credential_rate)
@@ -137,6 +143,8 @@ pub(crate) struct App {
     pub(crate) streaming: Arc<Semaphore>,
     /// How often who may ask.
     pub(crate) rates: Arc<edge::Rates>,
+    /// The door to the identity provider, where there is one.
+    pub(crate) door: Option<Arc<oidc::Door>>,
     pub(crate) document: Arc<str>,
 }
 
@@ -145,8 +153,10 @@ impl App {
         // Shown from the start on; several may be counted together.
         metrics::gauge!("charter_http_event_streams").increment(0.0);
         let room = config.requests_at_once_max;
+        let door = config.oidc.as_ref().map(|provider| oidc::Door::new(provider, control.cursor_key()));
         Self {
             control,
+            door: door.map(Arc::new),
             running: Arc::new(Semaphore::new(room)),
             visiting: Arc::new(Semaphore::new(room.div_ceil(4))),
             writing: Arc::new(Semaphore::new(room.div_ceil(4))),

@@ -5,7 +5,7 @@ use crate::{
     access::{ACCESS_TABLE, Gate, Row, TypeKey},
     ask::IDEMPOTENCY_KEY_BYTES_MAX,
     dto::{EventReason, ProblemBody, ScimError},
-    edge::PROBES,
+    edge::{OTHERS, PROBES},
     scim,
 };
 use charter_events::envelope::REASON_BYTES_MAX;
@@ -107,7 +107,7 @@ fn templated(path: &str) -> String {
 
 fn complete(operation: &mut Operation, row: &Row) {
     let parameters = operation.parameters.get_or_insert_default();
-    parameters.extend(row.query.iter().map(|name| query(name)));
+    parameters.extend(row.query.iter().filter(|name| **name != OTHERS).map(|name| query(name)));
     let about = "Answer at this policy version or a later one; 503 `version_not_reached` after a wait";
     // Waiting is for those who are signed in.
     if row.gate != Gate::Public {
@@ -287,6 +287,13 @@ fn query(name: &str) -> RefOr<Parameter> {
         "count" => ("At most so many; 100 when absent, and never more than 500", integer()),
         "attributes" => ("Only these attributes are shown, separated by commas", text()),
         "excludedAttributes" => ("These attributes are not shown", text()),
+        "return_to" => {
+            ("Where the browser goes in the end: a path of this installation; `/` when absent", text())
+        }
+        "code" => ("What the identity provider gave the browser", text()),
+        "state" => ("What the browser was sent off with", text()),
+        "iss" => ("Which identity provider sends it back", text()),
+        "error" => ("Why the identity provider did not recognise anybody", text()),
         "digest" => ("Whether a digest of the state is wanted", words(&["true", "false"])),
         "scope" => ("For or at this scope: see the route", text()),
         _ => ("", text()),

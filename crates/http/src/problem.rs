@@ -1,6 +1,7 @@
 //! The one place where an error becomes an answer: `application/problem+json` (RFC 9457) with a stable code.
 
 mod backups;
+mod oidc;
 mod operations;
 mod tables;
 mod undo;

@@ -35,7 +35,8 @@ const ROOMS: &[Room] = &[
     room("bus-nats", "3 (adapter)", &["events", "store"]),
     room("follower", "4", &["events", "policy", "store", "bus-nats"]),
     room("control", "3", &["events", "policy", "tables", "commands", "store"]),
-    room("http", "4", &["events", "policy", "tables", "commands", "store", "control"]),
+    room("oidc", "2", &[]),
+    room("http", "4", &["events", "policy", "tables", "commands", "store", "control", "oidc"]),
     room("replay-tools", "4", &["events", "policy", "tables", "commands", "store"]),
     room(
         "cli",
@@ -52,6 +53,7 @@ const ROOMS: &[Room] = &[
             "bus-nats",
             "follower",
             "control",
+            "oidc",
             "http",
             "replay-tools",
             "testkit",

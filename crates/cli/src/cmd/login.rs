@@ -1,5 +1,6 @@
 //! `charter login`, `logout`, `whoami`, `password`: one's own sign-in, kept in the context file.
 
+use super::device;
 use crate::{
     app::{App, Target},
     client::Client,
@@ -7,7 +8,7 @@ use crate::{
     exit::{Exit, Failure, Outcome},
     output::{Column, Shape, as_sent},
 };
-use charter_http::dto::{ChangePasswordRequest, Me, Secret, SessionStarted, SignInRequest};
+use charter_http::dto::{ChangePasswordRequest, Me, Secret, SessionStarted, SignInRequest, SignInWays};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -19,6 +20,9 @@ pub(crate) struct Args {
     /// Read the password from stdin; otherwise `CHARTER_PASSWORD`, or it is asked for
     #[arg(long)]
     password_stdin: bool,
+    /// Sign in at the server's identity provider: open the address that is shown, on any machine, and type the code
+    #[arg(long, conflicts_with_all = ["username", "password_stdin"])]
+    oidc: bool,
 }
 
 /// A new password of one's own.
@@ -43,6 +47,15 @@ const ME: Shape = Shape {
 /// `charter login`.
 pub(crate) async fn login(app: &App, args: Args) -> Outcome {
     let target = app.target()?;
+    if args.oidc {
+        let client = Client::new(target.server.clone(), None, None)?;
+        let started = device::sign_in(app, &client).await?;
+        keep(app, &target, started, None)?;
+        return Ok(Exit::Done);
+    }
+    if args.username.is_none() {
+        tell_of_provider(app, &target).await?;
+    }
     let username = app.ask(args.username, "Username", "USERNAME")?;
     let password = app.password(args.password_stdin, false)?;
     sign_in(app, &target, username, password).await?;
@@ -55,12 +68,30 @@ pub(super) async fn sign_in(app: &App, target: &Target, username: String, passwo
     let answer = client
         .post("/session", &SignInRequest { username: username.clone(), password, cookie: false })
         .await?;
-    let started: SessionStarted = answer.read()?;
+    keep(app, target, answer.read()?, Some(username))
+}
+
+/// Tells whoever did not say how he signs in that there is another way; a server that does not say is none of that.
+async fn tell_of_provider(app: &App, target: &Target) -> Outcome<()> {
+    let client = Client::new(target.server.clone(), None, None)?;
+    let ways = match client.get("/sign-in", &[]).await {
+        Ok(answer) => answer.read::<SignInWays>()?,
+        // An older server has one way, and another fault is told by the sign-in itself.
+        Err(_) => return Ok(()),
+    };
+    if let Some(provider) = ways.oidc {
+        app.out.note(&format!("`charter login --oidc` signs you in at {}.", provider.name));
+    }
+    Ok(())
+}
+
+/// Writes a session that has begun into the context.
+fn keep(app: &App, target: &Target, started: SessionStarted, asked_as: Option<String>) -> Outcome<()> {
     let path = contexts::path()?;
     let mut all = contexts::Contexts::load(&path)?;
     let context = Context {
         server: target.server.clone(),
-        username: Some(started.user.username.unwrap_or(username)),
+        username: started.user.username.or(asked_as),
         secret: started.secret,
         expires_at: Some(started.expires_at.to_string()),
     };

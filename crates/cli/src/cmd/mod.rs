@@ -12,6 +12,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
+mod device;
 pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod folder;

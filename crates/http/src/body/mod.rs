@@ -131,7 +131,7 @@ fn hash(method: &str, target: &str, body: &[u8]) -> Hash {
 
 /// The members of bodies that hold secrets, in any case: SCIM's names are. The hash of a request is stored, and a
 /// password could be guessed by it.
-const SECRET_MEMBERS: [&str; 5] = ["password", "current", "new", "code", "secret"];
+const SECRET_MEMBERS: [&str; 6] = ["password", "current", "new", "code", "secret", "handle"];
 
 /// What a body is recognised by: its bytes, or, if it holds secrets, its members without what the secrets are.
 fn without_secrets(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -29,7 +29,11 @@ fn name(config: &HttpConfig) -> &'static str {
 /// # Errors
 /// 400 when there are two.
 pub(crate) fn secret<'a>(config: &HttpConfig, headers: &'a HeaderMap) -> Result<Option<&'a str>, Problem> {
-    let name = name(config);
+    value(name(config), headers)
+}
+
+/// What a cookie of this name holds.
+fn value<'a>(name: &str, headers: &'a HeaderMap) -> Result<Option<&'a str>, Problem> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let mut found = pairs.filter(|(known, _)| *known == name).map(|(_, value)| value);
@@ -58,8 +62,42 @@ pub(crate) fn forgotten(config: &HttpConfig) -> Option<HeaderValue> {
 }
 
 fn line(config: &HttpConfig, secret: &str, seconds: i64) -> String {
+    format!("{}={secret}; {}", name(config), attributes(config, "Strict", seconds))
+}
+
+fn attributes(config: &HttpConfig, same_site: &str, seconds: i64) -> String {
     let secure = if is_secure(config) { "; Secure" } else { "" };
-    format!("{}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}", name(config))
+    format!("Path=/; Max-Age={seconds}; HttpOnly; SameSite={same_site}{secure}")
+}
+
+/// The cookie of a browser on its way to an identity provider and back.
+fn on_the_way(config: &HttpConfig) -> &'static str {
+    if is_secure(config) { "__Host-charter-oidc" } else { "charter-oidc" }
+}
+
+/// What a browser that comes back brings along, if it does.
+///
+/// # Errors
+/// 400 when it is there twice.
+pub(crate) fn brought_back<'a>(
+    config: &HttpConfig,
+    headers: &'a HeaderMap,
+) -> Result<Option<&'a str>, Problem> {
+    value(on_the_way(config), headers)
+}
+
+/// The header that has a browser take something along to a provider and bring it back, from the provider's own page
+/// too: hence not `Strict`. It is of use only together with what the provider gives it.
+pub(crate) fn taken_along(config: &HttpConfig, sealed: &str, seconds: i64) -> Option<HeaderValue> {
+    let line = format!("{}={sealed}; {}", on_the_way(config), attributes(config, "Lax", seconds));
+    let mut value = HeaderValue::from_str(&line).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// The header that has it forgotten.
+pub(crate) fn arrived(config: &HttpConfig) -> Option<HeaderValue> {
+    taken_along(config, "", 0)
 }
 
 /// Refuses what another site may have had a browser send.
@@ -151,6 +189,25 @@ mod tests {
         );
         let forgotten = forgotten(&config(None)).unwrap();
         assert_eq!(forgotten.to_str().unwrap(), "charter=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict");
+    }
+
+    #[test]
+    fn what_is_taken_along_to_a_provider_comes_back_from_its_page_and_is_no_session() {
+        let secure = config(Some("https://charter.example"));
+        let line = taken_along(&secure, "sealed", 600).unwrap();
+        assert_eq!(
+            line.to_str().unwrap(),
+            "__Host-charter-oidc=sealed; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure"
+        );
+        assert!(!format!("{line:?}").contains("sealed"));
+        let headers = sent(&[("cookie", "__Host-charter-oidc=sealed")]);
+        assert_eq!(brought_back(&secure, &headers).ok(), Some(Some("sealed")));
+        assert_eq!(secret(&secure, &headers).ok(), Some(None));
+        assert_eq!(brought_back(&secure, &sent(&[("cookie", "charter-oidc=planted")])).ok(), Some(None));
+        assert!(brought_back(&config(None), &sent(&[("cookie", "charter-oidc=1; charter-oidc=2")])).is_err());
+        assert!(
+            arrived(&config(None)).unwrap().to_str().unwrap().starts_with("charter-oidc=; Path=/; Max-Age=0")
+        );
     }
 
     #[test]

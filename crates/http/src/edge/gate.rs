@@ -7,7 +7,7 @@ use crate::{
     access::{Gate, Row, TypeKey},
     answer::POLICY_VERSION,
     ask::{Ask, Asked, Needs, core_key, only},
-    authzen, live,
+    authzen, live, oidc,
     problem::Problem,
     scim,
 };
@@ -117,7 +117,11 @@ async fn known(
 ) -> Result<(Option<Authenticated>, Left), Problem> {
     if row.gate == Gate::Public {
         // Probes are answered however often: a busy server is alive.
-        let left = if PROBES.contains(&row.path) { Left::default() } else { app.rates.stranger(from)? };
+        let left = match row.path {
+            path if PROBES.contains(&path) => Left::default(),
+            path if oidc::ASK_PROVIDER.contains(&path) => app.rates.at_provider(from)?,
+            _ => app.rates.stranger(from)?,
+        };
         return Ok((None, left));
     }
     let who = match authenticate(app, method, headers).await {

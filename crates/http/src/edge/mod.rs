@@ -20,7 +20,7 @@ pub(crate) use around::{around, method_not_allowed, no_route};
 pub(crate) use commands::Commands;
 pub(crate) use cursor::{Cursor, CursorOf};
 pub(crate) use gate::{PROBES, gate};
-pub(crate) use params::{Params, whole};
+pub(crate) use params::{OTHERS, Params, whole};
 pub(crate) use rates::{Left, Rates};
 pub use server::{CONNECTIONS_MAX, Listening, serve, serve_over};
 pub(crate) use stopping::Stopping;

@@ -12,6 +12,9 @@ const SECRET_NAMES: [&str; 6] = ["token", "access_token", "password", "secret", 
 /// What the values of secrets begin with.
 const SECRET_PREFIXES: [&str; 4] = [SESSION_PREFIX, TOKEN_PREFIX, INVITATION_PREFIX, RESET_PREFIX];
 
+/// Among those a route takes: others are passed over.
+pub(crate) const OTHERS: &str = "*";
+
 /// A request's query parameters.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
@@ -29,7 +32,10 @@ impl Params {
             if is_secret(&name, &value) {
                 return Err(Problem::credential_in_query(&shown(&name)));
             }
-            if !taken.contains(&name.as_str()) {
+            if !taken.contains(&name.as_str()) || name == OTHERS {
+                if taken.contains(&OTHERS) {
+                    continue;
+                }
                 return Err(Problem::unsupported_parameter(&shown(&name)));
             }
             if params.iter().any(|(known, _)| *known == name) {
@@ -136,6 +142,21 @@ mod tests {
         ] {
             assert_eq!(Params::parse(Some(query), &["limit", "type"]).unwrap_err().code(), code, "{query}");
         }
+    }
+
+    #[test]
+    fn where_a_standard_wants_it_others_are_passed_over_but_for_secrets() {
+        let taken = ["code", "state", "*"];
+        let params = Params::parse(Some("code=a&session_state=b&*=c&state=d&code2=e"), &taken).unwrap();
+        assert_eq!(
+            (params.text("code"), params.text("state"), params.text("*")),
+            (Some("a"), Some("d"), None)
+        );
+        assert_eq!(params.text("session_state"), None);
+        for (query, code) in [("code=a&code=b", "invalid_parameter"), ("token=x", "credential_in_query")] {
+            assert_eq!(Params::parse(Some(query), &taken).unwrap_err().code(), code, "{query}");
+        }
+        assert_eq!(Params::parse(Some("*=1"), &["code"]).unwrap_err().code(), "unsupported_parameter");
     }
 
     #[test]

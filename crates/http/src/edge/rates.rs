@@ -18,6 +18,7 @@ use std::{
     fmt::Write,
     hash::Hash,
     net::IpAddr,
+    num::NonZeroU32,
     sync::atomic::{AtomicU32, Ordering},
 };
 
@@ -33,6 +34,8 @@ pub(crate) struct Rates {
     callers: Option<Kind<UserId>>,
     credentials: Option<Kind<Credential>>,
     addresses: Option<Kind<IpAddr>>,
+    /// Requests that have an identity provider asked something; of those of an address a tenth at most.
+    at_provider: Option<Kind<IpAddr>>,
 }
 
 struct Kind<K: Hash + Eq + Clone> {
@@ -60,6 +63,7 @@ impl Rates {
             callers: config.caller_rate.map(|limit| Kind::new("caller", limit)),
             credentials: config.credential_rate.map(|limit| Kind::new("credential", limit)),
             addresses: config.address_rate.map(|limit| Kind::new("address", limit)),
+            at_provider: config.address_rate.map(|limit| Kind::new("provider", limit.tenth())),
         }
     }
 
@@ -93,6 +97,32 @@ impl Rates {
             (Some(from), Some(kind)) => Ok(Left(smallvec![kind.take(&network(from))?])),
             _ => Ok(Left::default()),
         }
+    }
+
+    /// Counts a request of somebody who is not signed in and has an identity provider asked something, for whom the
+    /// provider does the work and would turn away this whole installation.
+    ///
+    /// # Errors
+    /// 429, when too many come from there.
+    pub(crate) fn at_provider(&self, from: Option<IpAddr>) -> Result<Left, Problem> {
+        let mut left = self.stranger(from)?;
+        if let (Some(from), Some(kind)) = (from, &self.at_provider) {
+            left.0.push(kind.take(&network(from))?);
+        }
+        Ok(left)
+    }
+}
+
+impl RateLimit {
+    /// A tenth of it, and something at least.
+    const fn tenth(self) -> Self {
+        const fn of(number: NonZeroU32) -> NonZeroU32 {
+            match NonZeroU32::new(number.get() / 10) {
+                Some(tenth) => tenth,
+                None => NonZeroU32::MIN,
+            }
+        }
+        Self { per_second: of(self.per_second), burst: of(self.burst) }
     }
 }
 
@@ -204,6 +234,17 @@ mod tests {
         assert!(rates.stranger(from("2001:db8::1")).is_ok());
         assert!(rates.stranger(from("2001:db8::ffff:2")).is_err());
         assert!(rates.stranger(from("2001:db8:0:1::1")).is_ok());
+    }
+
+    #[test]
+    fn an_identity_provider_is_asked_a_tenth_as_often_and_nobody_else_is_kept_out_by_it() {
+        let rates = rates(20, 20);
+        let from = |text: &str| Some(text.parse().unwrap());
+        let asked = (0..5).filter(|_| rates.at_provider(from("192.0.2.1")).is_ok()).count();
+        assert_eq!(asked, 2);
+        assert!(rates.stranger(from("192.0.2.1")).is_ok() && rates.at_provider(from("192.0.2.2")).is_ok());
+        let least = RateLimit::new(1, 5).unwrap().tenth();
+        assert_eq!((least.per_second.get(), least.burst.get()), (1, 1));
     }
 
     #[test]

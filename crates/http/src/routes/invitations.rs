@@ -126,7 +126,7 @@ pub(crate) async fn reset(visit: Visit, body: Body<dto::ResetRequest>) -> Answer
 }
 
 /// What is recorded. Strangers share no answers: what a link did is done once.
-fn meta(visit: &Visit, body: Hash) -> Result<RequestMeta, Problem> {
+pub(crate) fn meta(visit: &Visit, body: Hash) -> Result<RequestMeta, Problem> {
     Ok(RequestMeta { idempotency: None, ..visit.meta(body)? })
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod history;
 pub(crate) mod invitations;
 pub(crate) mod me;
 pub(crate) mod objects;
+pub(crate) mod oidc;
 pub(crate) mod operations;
 pub(crate) mod ops;
 pub(crate) mod permissions;

@@ -9,7 +9,7 @@ use crate::{
     problem::Problem,
 };
 use axum::http::{Method, StatusCode, header};
-use charter_control::SecretText;
+use charter_control::{SecretText, SignedIn};
 use std::sync::Arc;
 
 /// Begins a session with a password. The secret in the answer is shown once; with `cookie` it is in a cookie instead.
@@ -25,9 +25,19 @@ pub(crate) async fn sign_in(visit: Visit, body: Body<dto::SignInRequest>) -> Ans
     }
     let password = SecretText::new(request.password.into_inner());
     let begun = visit.app.control.sign_in(&request.username, password).await?;
+    if !request.cookie {
+        return started(&visit, begun).await;
+    }
+    let now = visit.app.control.now();
+    let kept = cookies::kept(&config, begun.secret.expose(), now, begun.expires_at);
+    Ok(started(&visit, begun).await?.map(|told| dto::SessionStarted { secret: None, ..told }).cookie(kept))
+}
+
+/// What a client is told of a session that has just begun.
+pub(crate) async fn started(visit: &Visit, begun: SignedIn) -> Answered<dto::SessionStarted> {
     let profile = visit.app.control.profile(begun.user).await;
     let started = dto::SessionStarted {
-        secret: (!request.cookie).then(|| dto::Secret::new(begun.secret.expose())),
+        secret: Some(dto::Secret::new(begun.secret.expose())),
         session: begun.session,
         user: dto::UserRef {
             id: begun.user,
@@ -37,9 +47,15 @@ pub(crate) async fn sign_in(visit: Visit, body: Body<dto::SignInRequest>) -> Ans
         expires_at: begun.expires_at,
     };
     let location = format!("/api/v1/user/me/sessions/{}", begun.session);
-    let now = visit.app.control.now();
-    let kept = request.cookie.then(|| cookies::kept(&config, begun.secret.expose(), now, begun.expires_at));
-    Ok(Answer::created(visit.policy.version(), location, started).cookie(kept.flatten()))
+    Ok(Answer::created(visit.policy.version(), location, started))
+}
+
+/// How people sign in here: by name and password, and at an identity provider where one is set up.
+#[utoipa::path(get, path = "/api/v1/sign-in", operation_id = "sign_in_ways", tag = "me",
+    responses((status = 200, description = "How", body = dto::SignInWays)))]
+pub(crate) async fn ways(visit: Visit) -> Answered<dto::SignInWays> {
+    let oidc = visit.app.door.as_ref().map(|door| dto::SignInProvider { name: door.name.clone() });
+    Ok(Answer::ok(visit.policy.version(), dto::SignInWays { password: true, oidc }))
 }
 
 /// Ends the session this is asked with.

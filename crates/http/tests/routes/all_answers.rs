@@ -14,8 +14,16 @@ use std::fmt::Write as _;
 const WITHOUT: [usize; 5] = [0, 4, 5, 6, 7];
 
 /// What can't be done in this house by anybody, and the code by which whoever may is told so.
-const CANT_BE_DONE: [(&str, &str, &str); 2] =
-    [("POST", "/api/v1/setup", "setup_closed"), ("POST", "/api/v1/operations/{id}/resume", "not_resumable")];
+const CANT_BE_DONE: [(&str, &str, &str); 7] = [
+    ("POST", "/api/v1/setup", "setup_closed"),
+    ("POST", "/api/v1/operations/{id}/resume", "not_resumable"),
+    // No identity provider is set up here.
+    ("GET", "/api/v1/session/oidc", "oidc_not_configured"),
+    ("GET", "/api/v1/session/oidc/callback", "oidc_not_configured"),
+    ("POST", "/api/v1/session/device", "oidc_not_configured"),
+    ("POST", "/api/v1/session/device/token", "oidc_not_configured"),
+    ("POST", "/api/v1/invitations/oidc", "oidc_not_configured"),
+];
 
 /// Whether one answer is what every row owes the caller of its column.
 fn rules(row: &Row, column: usize, reply: &Reply) {

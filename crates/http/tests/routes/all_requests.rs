@@ -423,6 +423,8 @@ impl House {
                 return self.about_links(path, n).await;
             }
             ("POST", "/setup") => json!({"code": self.api.code, "username": "eve", "password": PASSWORD}),
+            ("POST", "/session/device") => json!({}),
+            ("POST", "/session/device/token") => json!({"handle": "none"}),
             ("POST", "/session") => json!({"username": "ada", "password": PASSWORD}),
             ("POST", "/user/me/tokens") => json!({"name": "mine"}),
             ("POST", "/users") => json!({"username": format!("new{n}")}),
@@ -465,6 +467,7 @@ impl House {
         Some(match path {
             "/user/me/password" => json!({"current": PASSWORD, "new": "another good one"}),
             "/invitations" => json!({"username": format!("new{n}"), "email": format!("new{n}@example.org")}),
+            "/invitations/oidc" => json!({"secret": self.invited(n).await}),
             "/invitations/accept" => json!({"secret": self.invited(n).await, "password": PASSWORD}),
             "/password/forgotten" => json!({"username": format!("u{n}")}),
             "/password/reset" => {

@@ -18,6 +18,8 @@ use std::{
 
 /// How often the files of a certificate are looked at.
 const LOOKED_EVERY: Duration = Duration::from_secs(30);
+/// What the file of a certificate's key is, where it is told.
+const PRIVATE_KEY: &str = "a private key";
 /// How many seconds' requests may come at once.
 const BURST_SECONDS: u32 = 2;
 
@@ -68,7 +70,7 @@ impl ListeningArgs {
         match (given(&self.tls_certificate), given(&self.tls_key)) {
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => {
-                refuse_other_readers(&key)?;
+                refuse_other_readers(&key, PRIVATE_KEY)?;
                 let read = Tls::from_files(&certificate, &key);
                 read.map(Some).map_err(|error| Failure::usage(format!("no TLS: {error}")))
             }
@@ -142,7 +144,7 @@ impl ListeningArgs {
                     continue;
                 }
                 seen = now;
-                match refuse_other_readers(&files[1]).and_then(|()| Ok(tls.read_again()?)) {
+                match refuse_other_readers(&files[1], PRIVATE_KEY).and_then(|()| Ok(tls.read_again()?)) {
                     Ok(()) => tracing::info!("the certificate was read again"),
                     Err(failure) => tracing::error!(
                         error = %failure.message,
@@ -159,12 +161,13 @@ fn changed_at(files: &[PathBuf; 2]) -> [Option<SystemTime>; 2] {
     files.each_ref().map(|path| path.metadata().and_then(|metadata| metadata.modified()).ok())
 }
 
-fn refuse_other_readers(key: &Path) -> Outcome<()> {
-    let file = File::open(key).doing(format_args!("read `{}`", key.display()))?;
-    match exposed(&file).doing(format_args!("examine `{}`", key.display()))? {
+/// Refuses a file with a secret that others of this machine may read or change.
+pub(super) fn refuse_other_readers(path: &Path, what: &str) -> Outcome<()> {
+    let file = File::open(path).doing(format_args!("read `{}`", path.display()))?;
+    match exposed(&file).doing(format_args!("examine `{}`", path.display()))? {
         None => Ok(()),
-        Some(why) => Err(Failure::usage(format!("`{}` is a private key, and {why}", key.display()))
-            .hint(format!("`chmod 600 {}`, or 640 for a file of root's that a group reads", key.display()))),
+        Some(why) => Err(Failure::usage(format!("`{}` is {what}, and {why}", path.display()))
+            .hint(format!("`chmod 600 {}`, or 640 for a file of root's that a group reads", path.display()))),
     }
 }
 

@@ -6,6 +6,7 @@ mod listening;
 mod logs;
 mod mail;
 mod measured;
+mod oidc;
 mod stream;
 mod traces;
 
@@ -26,12 +27,13 @@ use banner::Banner;
 use charter_bus_nats::NatsConfig;
 use charter_control::{Backups, Config, Control, Progress, ProgressFn, StartError, Started};
 use charter_events::{DisplayName, Offset};
-use charter_http::{HttpConfig, SubjectType, Tls};
+use charter_http::{HttpConfig, IdentityProvider, SubjectType, Tls};
 use charter_store::Lease;
 use listening::ListeningArgs;
 use logs::{LogFormat, start_logs};
 use mail::MailArgs;
 use measured::metrics;
+use oidc::OidcArgs;
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
@@ -64,6 +66,9 @@ pub(crate) struct Args {
     /// How people are written to
     #[command(flatten)]
     mail: MailArgs,
+    /// Where people sign in besides
+    #[command(flatten)]
+    oidc: OidcArgs,
     /// Where to listen, and whom to trust there
     #[command(flatten)]
     listening: ListeningArgs,
@@ -74,10 +79,6 @@ pub(crate) struct Args {
     /// repeated
     #[arg(long, env = "CHARTER_AUTHZEN_SUBJECT_TYPE", value_name = "TYPE", value_delimiter = ',')]
     authzen_subject_type: Vec<SubjectType>,
-    /// What a directory that speaks SCIM calls its people by (`externalId`) is what the identity provider calls them:
-    /// whoever such a directory gives one is linked to that identity, where it may reset his password
-    #[arg(long, env = "CHARTER_OIDC_SCIM_EXTERNAL_ID")]
-    oidc_scim_external_id: bool,
     /// How this installation is shown; set when it is created
     #[arg(long, env = "CHARTER_INSTALLATION_NAME", value_name = "TEXT")]
     installation_name: Option<DisplayName>,
@@ -105,6 +106,7 @@ impl Args {
             ("trusted_proxy", self.listening.refuse_trust_in_all()),
             ("smtp_url", self.mail.check()),
             ("otlp_endpoint", self.traces.address().map(drop)),
+            ("oidc_issuer", self.mail.public_url().map_or(Ok(()), |url| self.oidc.check(url.as_ref()))),
             ("log", logs::filter(&self.log).map(drop)),
         ];
         checks.into_iter().filter_map(|(key, checked)| Some((key, checked.err()?))).collect()
@@ -117,6 +119,7 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     args.listening.refuse_trust_in_all()?;
     let tls = args.listening.tls()?;
     args.mail.check()?;
+    let provider = args.oidc.provider(args.mail.public_url()?.as_ref())?;
     let place = args.store.place()?;
     let nats = args.nats.config("charter server")?;
     let traces = args.traces.begin()?;
@@ -129,7 +132,7 @@ pub(crate) async fn run(app: &App, args: Args) -> Outcome {
     }
     bring_up_to_date(app, &place, &args.owner).await?;
     let opened = place.open(Access::Server).await?;
-    let done = serve(app, &args, &place, &opened, nats.as_ref(), tls).await;
+    let done = serve(app, &args, &place, &opened, (nats.as_ref(), tls, provider)).await;
     opened.close().await;
     if let Some(traces) = traces {
         traces.end().await;
@@ -142,8 +145,7 @@ async fn serve(
     args: &Args,
     place: &Place,
     opened: &Opened,
-    nats: Option<&NatsConfig>,
-    tls: Option<Tls>,
+    (nats, tls, provider): (Option<&NatsConfig>, Option<Tls>, Option<IdentityProvider>),
 ) -> Outcome {
     let head = opened.store.head().await.map_err(|error| opening(&error))?;
     let bus = stream::connected(nats, head.offset == Offset::ZERO).await?;
@@ -179,6 +181,7 @@ async fn serve(
         encrypted: tls.is_some(),
         public_url: args.mail.public_url()?,
         subject_types: args.authzen_subject_type.clone(),
+        oidc: provider,
         ..HttpConfig::default()
     });
     let router = charter_http::router(control.clone(), config);
@@ -201,7 +204,8 @@ fn config(app: &App, args: &Args, place: &Place) -> Outcome<Config> {
         backups: args.backups.folder(place).map(|folder| Arc::new(Kept(folder)) as Arc<dyn Backups>),
         mailer: args.mail.mailer()?,
         public_url: args.mail.public_url()?.map(|url| url.to_string()),
-        oidc_scim_external_id: args.oidc_scim_external_id,
+        oidc_issuer: args.oidc.issuer()?,
+        oidc_scim_external_id: args.oidc.links_by_scim(),
         ..Config::default()
     })
 }
