@@ -5,7 +5,7 @@
 use base64::Engine;
 use charter_services::{Nats, NatsSettings, free_port};
 use charter_tests::{
-    Browser, CLIENT_SECRET, Caller, Database, Installation, PASSWORD, Server, eventually, on_both_databases,
+    Browser, CLIENT_SECRET, Caller, Database, Installation, PASSWORD, eventually, on_both_databases,
     server_and_provider,
 };
 use serde_json::json;
