@@ -1,6 +1,6 @@
 //! Sign-in by an identity provider, as people meet it: npm's `oidc-provider`, a browser that follows pages, the command
 //! line, and servers that don't know of each other.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use charter_services::free_port;
 use charter_tests::{

@@ -25,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run the server, on a SQLite file or a PostgreSQL database
-    Serve(cmd::serve::Args),
+    Serve(Box<cmd::serve::Args>),
     /// The server's configuration file: check it, or show what counts in the end
     #[command(subcommand)]
     Config(cmd::config::Verb),
@@ -176,7 +176,7 @@ pub(crate) async fn run(cli: Cli) -> Outcome {
 
 async fn dispatch(app: &App, verb: Verb) -> Outcome {
     match verb {
-        Verb::Serve(args) => cmd::serve::run(app, args).await,
+        Verb::Serve(args) => cmd::serve::run(app, *args).await,
         Verb::Config(verb) => cmd::config::run(app, verb),
         Verb::Setup(args) => cmd::setup::run(app, args).await,
         Verb::Migrate(args) => cmd::migrate::run(app, args).await,
