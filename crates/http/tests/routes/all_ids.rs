@@ -147,7 +147,7 @@ const NAMING: [(&str, &str, &str); 8] = [
     ("actor", "olga", "ghost"),
 ];
 /// Those that name nothing, or what everybody knows who may ask at all.
-const NAMING_NOTHING: [&str; 30] = [
+const NAMING_NOTHING: [&str; 36] = [
     "limit",
     "cursor",
     "q",
@@ -178,6 +178,13 @@ const NAMING_NOTHING: [&str; 30] = [
     "wait",
     "view",
     "format",
+    "return_to",
+    // What an identity provider sends along.
+    "code",
+    "state",
+    "iss",
+    "error",
+    "*",
 ];
 
 #[tokio::test]
