@@ -357,6 +357,38 @@ fn of_the_surroundings(installation: &Installation) -> Vec<Canary> {
     canaries
 }
 
+/// Sends every secret of the server's to every route, looks through each answer, and returns them all.
+async fn answers_to_secrets(
+    admin: &Caller,
+    sent: &[(&'static str, String, Canary)],
+    kept: &[Canary],
+) -> String {
+    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
+    let mut answers = String::new();
+    for (method, path) in routes(admin).await {
+        for (name, secret, _) in sent {
+            for (status, said) in push(admin, &method, &path, secret).await {
+                *statuses.entry(status).or_default() += 1;
+                // A name that is not known is told to whoever sent it, and to nobody else.
+                let words = [
+                    "\"code\":\"unknown_member\"",
+                    "\"code\":\"not_found\"",
+                    "` is not known",
+                    ": no member is expected",
+                ];
+                let told_back = words.iter().any(|words| said.contains(words));
+                let canaries = sent.iter().map(|(.., canary)| canary).chain(kept);
+                for canary in canaries.filter(|canary| !told_back || canary.name != *name) {
+                    canary.is_not_in(&format!("an answer of {method} {path}"), said.as_bytes());
+                }
+                answers.push_str(&said);
+            }
+        }
+    }
+    assert!(statuses.contains_key(&400) && statuses.contains_key(&401), "{statuses:?}");
+    answers
+}
+
 async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Installation) {
     let (installation, around) = Around::of(installation).await;
     let (installation, server, _provider) = server_and_provider(installation).await.unwrap();
@@ -374,28 +406,7 @@ async fn no_secret_is_found_in_anything_that_is_said_or_kept(installation: Insta
     let canaries = || sent.iter().map(|(.., canary)| canary).chain(&kept);
     canaries().for_each(|canary| canary.is_not_in("an invitation", invited.body.to_string().as_bytes()));
 
-    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
-    let mut answers = String::new();
-    for (method, path) in routes(&admin).await {
-        for (name, secret, _) in &sent {
-            for (status, said) in push(&admin, &method, &path, secret).await {
-                *statuses.entry(status).or_default() += 1;
-                // A name that is not known is told to whoever sent it, and to nobody else.
-                let words = [
-                    "\"code\":\"unknown_member\"",
-                    "\"code\":\"not_found\"",
-                    "` is not known",
-                    ": no member is expected",
-                ];
-                let told_back = words.iter().any(|words| said.contains(words));
-                for canary in canaries().filter(|canary| !told_back || canary.name != *name) {
-                    canary.is_not_in(&format!("an answer of {method} {path}"), said.as_bytes());
-                }
-                answers.push_str(&said);
-            }
-        }
-    }
-    assert!(statuses.contains_key(&400) && statuses.contains_key(&401), "{statuses:?}");
+    let answers = answers_to_secrets(&admin, &sent, &kept).await;
     for (status, _) in
         push(&admin, &reqwest::Method::GET, "/api/v1/users", &token).await.iter().skip(1).take(5)
     {

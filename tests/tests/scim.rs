@@ -1,4 +1,5 @@
 //! The SCIM routes as a client library meets them: PyPI's `scim2-tester` against a real server.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_tests::{Installation, Server, on_both_databases, scim_check};
 use serde_json::json;

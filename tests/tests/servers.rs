@@ -1,5 +1,5 @@
 //! Several servers on one PostgreSQL: whatever happens to each of them, they remain one installation.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use charter_bus_nats::NatsConfig;
 use charter_follower::{Follower, FollowerConfig, Token};

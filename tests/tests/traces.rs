@@ -1,6 +1,6 @@
 //! Traces, as a collector gets them: a request continues its sender's trace and says nothing that is secret; nothing
 //! is sent unless asked for; and a collector that is away or hangs costs spans and nothing else.
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use charter_tests::{ADMIN, Caller, Database, Installation, Metrics, PASSWORD, Server, eventually};
 use opentelemetry_proto::tonic::{
@@ -140,6 +140,17 @@ fn traced(caller: &Caller, method: &str, path: &str, trace: &str, flags: &str) -
     caller.request(method.parse().unwrap(), path).header("traceparent", parent)
 }
 
+fn nothing_else_is_said(spans: &[(Span, BTreeMap<String, String>)]) {
+    assert!(spans.len() > 10);
+    for (span, resource) in spans {
+        assert_eq!((resource["service.name"].as_str(), resource.len()), ("charter-test", 2));
+        assert!(span.events.is_empty(), "logs are no part of traces: {span:?}");
+        for name in attributes(&span.attributes).keys() {
+            assert!(SAID.contains(&name.as_str()), "{name} in {span:?}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_continues_its_senders_trace_and_tells_nothing_that_is_secret() {
     let collector = Collector::new(true);
@@ -201,15 +212,7 @@ async fn a_request_continues_its_senders_trace_and_tells_nothing_that_is_secret(
     assert_eq!(attributes(&refused.attributes)["charter.problem"], "credential_in_query");
     assert_ne!(refused.status.unwrap_or_default().code(), StatusCode::Error, "it is the caller's mistake");
 
-    let all = collector.spans();
-    assert!(all.len() > 10);
-    for (span, resource) in &all {
-        assert_eq!((resource["service.name"].as_str(), resource.len()), ("charter-test", 2));
-        assert!(span.events.is_empty(), "logs are no part of traces: {span:?}");
-        for name in attributes(&span.attributes).keys() {
-            assert!(SAID.contains(&name.as_str()), "{name} in {span:?}");
-        }
-    }
+    nothing_else_is_said(&collector.spans());
     let secret = admin.secret().unwrap().to_owned();
     for body in collector.bodies.lock().unwrap().iter() {
         let text = String::from_utf8_lossy(body);

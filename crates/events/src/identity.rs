@@ -123,7 +123,7 @@ fn host(authority: &str) -> Option<&str> {
             host.bytes().all(named).then_some((host, port))?
         }
     };
-    let port_fits = port.is_empty() || port.strip_prefix(':').is_some_and(|number| is_port(number));
+    let port_fits = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
     (!host.is_empty() && port_fits).then_some(host)
 }
 

@@ -1,6 +1,5 @@
 //! Identities at a provider: whoever links somebody to one can become him, so no command that writes a profile is a way
 //! around what a reset takes.
-#![expect(clippy::unwrap_used, reason = "a mistake in a case's own data should stop it at once")]
 
 use crate::{
     say::*,

@@ -54,6 +54,15 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
     forms.iter().any(|form| haystack.windows(form.len()).any(|window| window == form.as_bytes()))
 }
 
+async fn newest_snapshot(house: &House) -> Vec<u8> {
+    let wanted = charter_store::Wanted {
+        format: charter_policy::Policy::SNAPSHOT_FORMAT,
+        code_version: crate::snapshots::CODE_VERSION.to_owned(),
+        at_most: None,
+    };
+    house.store.latest(&wanted).await.unwrap().snapshot.unwrap().body
+}
+
 #[tokio::test]
 async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_traces() {
     let captured = Captured::default();
@@ -79,20 +88,12 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
     let new = NewToken { user: root.user().unwrap(), name: shown("ci"), expires_at: None, mask: None };
     let issued = control.issue_token(root.clone(), new, meta()).await.unwrap();
     show(&(&receipt, &signed_in, &who, &issued, &password, &code));
-    let guest = Profile {
-        username: "guest".parse().unwrap(),
-        login_name: None,
-        external_id: None,
-        identity: None,
-        ..canaries()
-    };
     let identity = canaries().identity.unwrap();
+    let nobody = Identity { subject: "canary-nobody".parse().unwrap(), ..identity.clone() };
     show(&control.sign_in_with_identity(&identity).await.unwrap());
-    show(
-        &control
-            .sign_in_with_identity(&Identity { subject: "canary-nobody".parse().unwrap(), ..identity })
-            .await,
-    );
+    show(&control.sign_in_with_identity(&nobody).await);
+    let guest = Profile { login_name: None, external_id: None, identity: None, ..canaries() };
+    let guest = Profile { username: "guest".parse().unwrap(), ..guest };
     let invited = control.invite(root.clone(), guest, meta()).await.unwrap();
     let link = invited.link.clone().unwrap().secret;
     let taken = Acceptance { secret: link.clone(), password: password.clone(), display_name: None };
@@ -115,30 +116,17 @@ async fn no_secret_and_no_name_is_in_the_log_in_snapshots_in_debug_output_or_in_
 
     let events = house.control.events(Offset::ZERO, 10_000).await.unwrap();
     let log: Vec<u8> = events.iter().flat_map(|event| event.payload.clone()).collect();
-    let wanted = charter_store::Wanted {
-        format: charter_policy::Policy::SNAPSHOT_FORMAT,
-        code_version: crate::snapshots::CODE_VERSION.to_owned(),
-        at_most: None,
-    };
-    let snapshot = house.store.latest(&wanted).await.unwrap().snapshot.unwrap().body;
+    let snapshot = newest_snapshot(&house).await;
     let traces = captured.0.lock().unwrap().clone();
     assert!(!traces.is_empty() && !shown_by_debug.is_empty());
     let issued = issued.secret.expose();
     let secrets = [PASSWORD, code.expose(), signed_in.secret.expose(), issued, link.expose()];
-    for canary in NAMES.into_iter().chain(secrets).chain([
-        "canary-code",
-        "canary-wrong",
-        "canary no mail",
-        ISSUER,
-        SUBJECT,
-        "canary-nobody",
-    ]) {
-        for (place, bytes) in [
-            ("log", &log[..]),
-            ("snapshot", &snapshot),
-            ("traces", &traces),
-            ("debug", shown_by_debug.as_bytes()),
-        ] {
+    let others = ["canary-code", "canary-wrong", "canary no mail", ISSUER, SUBJECT, "canary-nobody"];
+    for canary in NAMES.into_iter().chain(secrets).chain(others) {
+        let debug = shown_by_debug.as_bytes();
+        for (place, bytes) in
+            [("log", &log[..]), ("snapshot", &snapshot), ("traces", &traces), ("debug", debug)]
+        {
             assert!(!contains(bytes, canary), "`{canary}` is in the {place}");
         }
     }

@@ -31,11 +31,10 @@ async fn listed(api: &Api, secret: &str, path: &str) -> Option<Vec<Value>> {
     let joined = if path.contains('?') { "&" } else { "?" };
     if path.starts_with("/scim") {
         let reply = api.by(secret, "GET", path, Value::Null).await;
-        return rows(&reply, "Resources").map(|found| {
-            let total = reply.body["totalResults"].as_u64().unwrap() as usize;
-            assert_eq!(found.len(), total, "{path}: what is counted is listed: {}", reply.text);
-            found
-        });
+        let found = rows(&reply, "Resources")?;
+        let total = reply.body["totalResults"].as_u64().unwrap() as usize;
+        assert_eq!(found.len(), total, "{path}: what is counted is listed: {}", reply.text);
+        return Some(found);
     }
     if path.starts_with("/api/v1/operations") {
         return rows(&api.by(secret, "GET", path, Value::Null).await, "items");
@@ -58,6 +57,9 @@ fn rows(reply: &Reply, member: &str) -> Option<Vec<Value>> {
     (reply.status == 200).then(|| reply.body[member].as_array().unwrap().clone())
 }
 
+/// Keys, and the scope they are given on.
+type Right = (&'static [&'static str], &'static str);
+
 /// A house with something of everything, and who asks: each with a few rights here or there, or with a token that is
 /// narrowed.
 async fn house() -> (Api, Vec<(&'static str, String)>) {
@@ -65,7 +67,7 @@ async fn house() -> (Api, Vec<(&'static str, String)>) {
     let own = json!({"type": "server", "name": "Three", "external_id": "s3", "parent": "folder:eu"});
     api.admin("POST", "/objects", own).await.ok(201);
     let mut callers = vec![("the administrator", api.admin.clone())];
-    let rights: [(&str, &[(&[&str], &str)]); 8] = [
+    let rights: [(&str, &[Right]); 8] = [
         ("nobody", &[]),
         (
             "sees grants on one object, and has some elsewhere",
